@@ -1,4 +1,4 @@
-//! How fast do bytes become facts?
+//! Measures the time from bytes to facts.
 //!
 //! A generated cluster of believable objects, with all that a preview has to skip: managed fields,
 //! environments, probes, conditions. Sizes are those of a real cluster (slice with eight devices:
@@ -58,7 +58,7 @@ fn decode_protobuf(kind: Kind, body: &[u8]) -> usize {
     let version = versions_of(kind).next().expect("a version");
     let mut list = ProtobufList::new(version, Detail::Attributes);
     let mut items = Vec::new();
-    // What hyper hands over at a time.
+    // Size of the chunks that hyper hands over.
     for chunk in body.chunks(16 << 10) {
         items.extend(list.push(chunk).expect("a list"));
     }

@@ -1,4 +1,4 @@
-//! How long does a preview of a large cluster take once it is read, and how much memory?
+//! Measures time and memory of a preview of a large cluster once it is read.
 //!
 //! 40,000 devices, 80,000 claims, 150,000 pods of which 80,000 use devices. Prints the median of
 //! several runs, and the price of 1,000 rules as a ratio to that of one. `cargo bench --bench engine`
@@ -62,7 +62,7 @@ fn main() {
         Measurement::of("one device beside 1,000 rules", &one, &by_name),
         Measurement::of("all devices", &all, &[]),
     ];
-    // In turn, so that what else the machine does meets all of them.
+    // In turn, so that other load of the machine affects all of them.
     for _ in 0..RUNS {
         for measurement in &mut measurements {
             measurement.run(&mut cluster);
@@ -243,7 +243,7 @@ impl<'a> Measurement<'a> {
     }
 
     fn run(&mut self, cluster: &mut Snapshot) {
-        // Not copied: what is allocated and freed in between would be measured too.
+        // Not copied: allocations in between would be measured too.
         std::mem::swap(&mut cluster.rules, &mut self.rules);
         let started = Instant::now();
         let impact = preview(cluster, self.proposed, start(), &Semantics::assumed());
@@ -253,8 +253,7 @@ impl<'a> Measurement<'a> {
         std::mem::swap(&mut cluster.rules, &mut self.rules);
     }
 
-    /// Prints the times, and gives the shortest: what else the machine does makes a run slower, never
-    /// faster.
+    /// Prints the times, and returns the shortest: other load of the machine makes a run slower, never faster.
     fn fastest(mut self) -> Duration {
         self.times.sort();
         let (median, fastest) = (self.times[RUNS / 2], self.times[0]);
@@ -284,7 +283,7 @@ fn proposed(driver: Option<&str>, device: Option<(usize, usize)>) -> ProposedTai
     }
 }
 
-/// A rule that exists and does what is considered.
+/// An existing rule with the proposed taint.
 fn rule((place, proposed): (usize, &ProposedTaint)) -> DeviceTaintRule {
     DeviceTaintRule {
         name: format!("rule-{place}").as_str().into(),

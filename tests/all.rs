@@ -37,5 +37,5 @@ mod screen;
 mod validated;
 mod verdicts;
 
-/// Whether random cases are as many as the second tier tries.
+/// True if as many random cases are tried as in the second tier.
 const IS_FULL: bool = false;

@@ -1,7 +1,7 @@
-//! The second tier: what is heavy and seldom changes. `cargo test --test full`, and `.ci/run` the part of
-//! it that a change can concern.
+//! The second tier: heavy tests of code that seldom changes. `cargo test --test full`, and `.ci/run` the part
+//! of it that a change can concern.
 //!
-//! What measures and is run by hand is here too. See tests/README.md.
+//! Measurements, run by hand, are here too. See tests/README.md.
 
 #![cfg(unix)]
 #![allow(
@@ -93,7 +93,7 @@ mod cluster {
     }
 }
 
-/// Of packaging what needs a released program or an installed tool.
+/// Tests of packaging that need a released program or an installed tool.
 #[cfg(target_os = "linux")]
 #[allow(dead_code, reason = "the first tier uses the rest")]
 mod packaging {
@@ -107,5 +107,5 @@ mod packaging {
     mod support;
 }
 
-/// Whether random cases are as many as the second tier tries.
+/// True if as many random cases are tried as in the second tier.
 const IS_FULL: bool = true;

@@ -1,5 +1,4 @@
-//! Large clusters in protobuf: what is needed field by field, the rest as a field of the same
-//! number and size.
+//! Large clusters in protobuf: needed data field by field, the rest as a field of the same number and size.
 
 use serde_json::Value;
 

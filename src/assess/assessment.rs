@@ -1,4 +1,4 @@
-//! What follows from verdicts for people.
+//! Consequences of verdicts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,29 +18,28 @@ use crate::engine::Impact;
 use crate::engine::open_parts::open_parts;
 use crate::model::{DeviceId, Effect, Gap, Kind, Warning};
 
-/// What follows from verdicts, and what decisions are made on.
+/// Consequences of verdicts, the basis of decisions.
 ///
-/// Without anything to assess, nothing is known: no count is zero, and a change needs the most that can be asked
-/// for.
+/// Without anything to assess, nothing is known: no count is zero, and a change needs the strictest approval.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Assessment {
-    /// What is counted.
+    /// Counts.
     pub totals: Totals,
     /// The effects of the considered taints, each once where it follows itself.
     pub effects: Vec<Effect>,
-    /// Whom it hits, as far as somebody agrees to it.
+    /// Affected pods, as the user approves them.
     pub facts: ImpactFacts,
-    /// What became of the guards, in the order in which they were given.
+    /// Outcomes of the guards, in the order in which they were given.
     pub guards: Vec<GuardOutcome>,
-    /// What the change needs before it is made.
+    /// Approval that the change needs.
     pub consent: Consent,
-    /// Whether claims could be placed again.
+    /// Replacements for claims that lose their devices.
     pub replacements: Replacements,
-    /// Who stays on the same hardware.
+    /// Pods that stay on the same hardware.
     pub siblings: Vec<Sibling>,
     /// The partitions of each selected device on which pods can still be scheduled.
     pub open_parts: BTreeMap<DeviceId, BTreeSet<DeviceId>>,
-    /// What to know of other devices of the same hardware, which the taints do not select.
+    /// Warnings about other devices of the same hardware, which the taints do not select.
     pub hardware_warnings: Vec<Warning>,
 }
 
@@ -54,18 +53,18 @@ impl Assessment {
     }
 }
 
-/// An assessment with what it was made from.
+/// An assessment and its inputs.
 pub struct Assessed<'a> {
     /// The pods, by namespace and name.
     pub pods: Vec<PodAssessment<'a>>,
-    /// What is not known.
+    /// Missing data.
     pub completeness: ReportCompleteness<'a>,
-    /// What follows.
+    /// Consequences.
     pub assessment: Assessment,
 }
 
 impl<'a> Assessed<'a> {
-    /// What follows from the verdicts of `impact`, with the `disruption_facts` of others, for these `limits`.
+    /// Assesses the verdicts of `impact`, with the `disruption_facts` of others, for these `limits`.
     #[must_use]
     pub fn new(
         impact: &'a Impact<'a>,
@@ -123,7 +122,7 @@ impl<'a> Assessed<'a> {
     }
 }
 
-/// What is not known of an answer. What only says how badly an eviction hurts is left out where there is none.
+/// Gaps of an answer. Those that concern only the harm of evictions are left out where nothing evicts.
 fn gaps<'a>(
     impact: &'a Impact<'a>,
     disruption_facts: &'a DisruptionFacts<'a>,
@@ -140,7 +139,7 @@ fn gaps<'a>(
     gaps.chain(disruption_facts.gaps())
 }
 
-/// Whether something is missing that only says how badly an eviction hurts.
+/// True if the gap concerns only the harm of evictions.
 fn is_about_evictions(gap: &Gap) -> bool {
     let kind = gap.kind();
     let is_one_of = |kind: Kind| {

@@ -1,4 +1,4 @@
-//! What every answer is based on, besides its own subject.
+//! Basis of every answer, besides its own subject.
 
 use std::ops::Deref;
 
@@ -9,8 +9,8 @@ use super::completeness::{CountSubject, ReportCompleteness};
 use crate::engine::Semantics;
 use crate::model::Reading;
 
-/// What answers about devices, claims and rules are based on. Pods need not have been read, so it has no
-/// verdicts on them: [`Basis`] has.
+/// Basis of answers about devices, claims and rules. Pods need not have been read, so it has no verdicts on
+/// them: [`Basis`] has.
 #[derive(Clone, Copy, Debug)]
 pub struct DeviceBasis<'a> {
     /// The snapshot and where it is from.
@@ -21,12 +21,12 @@ pub struct DeviceBasis<'a> {
     pub now: Timestamp,
 }
 
-/// What answers about pods are based on too: the pods of the devices in question were read.
+/// Basis of answers about pods: the pods of the devices in question were read.
 #[derive(Clone, Copy, Debug)]
 pub struct Basis<'a>(DeviceBasis<'a>);
 
 impl DeviceBasis<'_> {
-    /// Whether all claims are known: without them nobody can say which device is in use.
+    /// True if all claims are known: without them it is unknown which devices are in use.
     #[must_use]
     pub fn knows_usage(&self) -> bool {
         ReportCompleteness::new(&self.reading.gaps).is_complete(CountSubject::Allocated)

@@ -1,8 +1,8 @@
 //! Gaps of an answer, and the numbers that they make uncertain.
 //!
-//! Takes the gaps of a reading and of the engine's answer. A gap makes only those numbers uncertain
-//! that are counted from what is missing: without the pods it is still known which devices a taint
-//! selects, and without the slices still whom it evicts.
+//! Takes the gaps of a reading and of the engine's answer. A gap makes only those numbers uncertain that are
+//! counted from what is missing: without the pods it is still known which devices a taint selects, and
+//! without the slices still which pods it evicts.
 
 use crate::model::{Affects, Count, Counted, Gap, Kind};
 use crate::naming::phrase::each_once;
@@ -22,29 +22,28 @@ pub enum CountSubject {
     Budgets,
     /// The workloads that they belong to, and which of these have none left.
     Workloads,
-    /// What else could serve those who lose a device.
+    /// Devices that could replace lost ones.
     Replacements,
     /// When the evicted ones leave: other taints may drive them off earlier.
     Times,
-    /// Which devices are published, and on which nodes they are.
+    /// Published devices, and their nodes.
     Inventory,
-    /// Which claims hold a device, and for whom; claims name their users.
+    /// Claims that hold a device, and the pods that claims name as users.
     Holders,
-    /// Which taints a device has.
+    /// Taints of a device.
     Taints,
     /// The state of the nodes on which pods run, from which pods on nodes that are not ready are counted.
     Nodes,
 }
 
-/// The gaps of an answer, and what they mean for its numbers.
+/// Gaps of an answer, and their effect on its numbers.
 #[derive(Clone, Debug)]
 pub struct ReportCompleteness<'a> {
     gaps: Vec<&'a Gap>,
 }
 
 impl<'a> ReportCompleteness<'a> {
-    /// What is known with these gaps. Gaps that concern nothing of the question are left out, and
-    /// equal ones count once.
+    /// Collects these gaps. Those that do not concern the question are left out, and equal ones count once.
     #[must_use]
     pub fn new(gaps: impl IntoIterator<Item = &'a Gap>) -> Self {
         let mut kept: Vec<&'a Gap> = Vec::new();
@@ -61,17 +60,17 @@ impl<'a> ReportCompleteness<'a> {
         self.gaps.iter().copied()
     }
 
-    /// What `number`, which was counted, says about `subject`.
+    /// Count of `subject`, of which `number` were found.
     #[must_use]
     pub fn count(&self, subject: CountSubject, number: usize) -> Count {
         if self.is_complete(subject) {
             return Count::known(number);
         }
-        // What was not read can only add to what was counted.
+        // Missing data can only add to the count.
         Count::at_least(number)
     }
 
-    /// Whether nothing that `subject` is counted from is missing.
+    /// True if nothing that `subject` is counted from is missing.
     #[must_use]
     pub fn is_complete(&self, subject: CountSubject) -> bool {
         !self.gaps.iter().any(|gap| concerns(gap, subject))
@@ -87,16 +86,16 @@ impl<'a> ReportCompleteness<'a> {
     }
 }
 
-/// Whether `subject` is counted from what `gap` says is missing.
+/// True if `subject` is counted from the kind that `gap` says is missing.
 fn concerns(gap: &Gap, subject: CountSubject) -> bool {
     let is = |subjects: &[CountSubject]| subjects.contains(&subject);
     if gap.what == Gap::REPLACEMENTS {
         return subject == CountSubject::Replacements;
     }
     match gap.kind().map(Kind::counted) {
-        // Nothing is counted from what answers can do without.
+        // Answers can do without it: nothing is counted from it.
         None | Some(Counted::Nothing) => false,
-        // Whom a rule evicts is known from the allocation result.
+        // Evicted pods are known from allocation results.
         Some(Counted::Slices) => is(&[
             CountSubject::Published,
             CountSubject::Selected,
@@ -111,8 +110,8 @@ fn concerns(gap: &Gap, subject: CountSubject) -> bool {
             CountSubject::Inventory,
             CountSubject::Taints,
         ]),
-        // Other rules may evict pods earlier and taint devices that would be free; whom these taints
-        // evict stays.
+        // Other rules may evict pods earlier and taint devices that would be free; the pods that these taints
+        // evict stay the same.
         Some(Counted::Rules) => is(&[
             CountSubject::Times,
             CountSubject::Budgets,

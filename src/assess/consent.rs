@@ -1,4 +1,4 @@
-//! What a change needs before it is made.
+//! Approval that a change needs.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -7,10 +7,10 @@ use super::totals::{Tally, Totals};
 use crate::engine::{PodImpact, SelectorScope, Semantics};
 use crate::model::{Count, Effect};
 
-/// What a change needs before it is made.
+/// Approval that a change needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Consent {
-    /// Nothing: it hinders nobody.
+    /// None: it affects no pod.
     Nothing,
     /// A yes.
     Yes,
@@ -82,11 +82,11 @@ impl WhyWide {
 /// The namespace of what keeps the cluster alive.
 const SYSTEM: &str = "kube-system";
 
-/// What the change with these verdicts needs.
+/// Approval that the change with these verdicts needs.
 #[must_use]
 pub fn consent(tally: &Tally<'_, '_>, totals: &Totals, semantics: &Semantics) -> Consent {
     let rules = || tally.impact.rules.iter().map(|rule| rule.proposed);
-    // Effect None hinders nobody, however many devices it selects.
+    // Effect None affects no pod, however many devices it selects.
     if rules().all(|proposed| proposed.taint.effect == Effect::None) {
         return Consent::Nothing;
     }
@@ -168,7 +168,7 @@ mod tests {
         needed_at(minor(37, 2), &example.impact(), example)
     }
 
-    /// What it needs where no pod uses the devices.
+    /// Approval needed where no pod uses the devices.
     fn needed_unused(example: &Example) -> Consent {
         let impact = Impact {
             pods: Vec::new(),

@@ -28,14 +28,14 @@ pub fn releases(defect: Defect) -> String {
     format!("{first} to {last}")
 }
 
-/// Where a defect is told upstream.
+/// Upstream reference of a defect.
 #[must_use]
 pub fn upstream(defect: Defect) -> String {
     format!("kubernetes#{}", defect.upstream())
 }
 
-/// What there is to say where rules are, or are about to be, on this release: that they can break
-/// kube-scheduler, or that nobody knows whether they can. Absent where they cannot.
+/// Warning where rules exist, or are about to, on this release: that they can break kube-scheduler, or that
+/// this is unknown. Absent where they cannot.
 #[must_use]
 pub fn of_rules(release: Option<Minor>) -> Option<Warning> {
     let defect = Defect::SchedulerBreaks;

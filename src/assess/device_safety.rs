@@ -32,11 +32,11 @@ use crate::naming::phrase::few;
 pub struct SafetyFacts<'a> {
     /// The objects of the API.
     pub reading: &'a Reading,
-    /// How that version of Kubernetes behaves.
+    /// Behavior of that version of Kubernetes.
     pub semantics: &'a Semantics,
     /// The node.
     pub node: &'a NodeName,
-    /// Whether evidence shows that the kubelet is that of the node.
+    /// True if evidence shows that the kubelet is that of the node.
     pub is_verified: bool,
     /// The kubelet's list.
     pub in_use: &'a InUse,
@@ -146,8 +146,8 @@ impl<'a> SafetyFacts<'a> {
             .collect()
     }
 
-    /// Whether the kubelet lists a running pod with an allocated claim, and no claim at all. A pod that has not started
-    /// has no devices yet, and force-deleted pods are not listed.
+    /// True if the kubelet lists a running pod with an allocated claim, and no claim at all. A pod that has
+    /// not started has no devices yet, and force-deleted pods are not listed.
     fn kubelet_omits_claims(&self) -> bool {
         let listed = |pod: &&Pod| self.in_use.pods.iter().any(|one| one.name == pod.name);
         let snapshot = &self.reading.snapshot;
@@ -234,7 +234,7 @@ impl DeviceCheck<'_, '_> {
         }
     }
 
-    /// Whether new pods may get the device.
+    /// Obstacles: new pods may get the device.
     fn new_pods(&self) -> Vec<Obstacle> {
         let taints = self.taints.iter().map(|taint| taint.taint);
         let blocking: Vec<&Taint> = taints.filter(|taint| blocks(&taint.effect)).collect();
@@ -323,8 +323,8 @@ fn through_partitions(
         .collect()
 }
 
-/// Whether both devices consume counters of one counter set; unknown if the `other` one is not published in a pool in
-/// which this one consumes counters.
+/// True if both devices consume counters of one counter set; unknown if the `other` one is not published in a
+/// pool in which this one consumes counters.
 fn shares_counters(device: &DeviceId, other: &DeviceId, states: &States<'_>) -> Option<bool> {
     let sets = |id: &DeviceId| -> Option<BTreeSet<&str>> {
         let published = states.get(id)?.device?;
@@ -350,8 +350,8 @@ fn pods_of<'a>(claim: &'a ResourceClaim, pods: &'a [Pod]) -> impl Iterator<Item 
     pods.iter().filter(move |pod| is_user(pod))
 }
 
-/// Whether the claim has the devices with which it was prepared: it was not allocated again as long as it is reserved for
-/// the same pods.
+/// True if the claim has the devices with which it was prepared: it was not allocated again as long as it is
+/// reserved for the same pods.
 fn is_same(prepared: &PreparedClaim, claim: &ResourceClaim) -> bool {
     let mut pods = prepared.pods.iter();
     claim.uid == prepared.uid

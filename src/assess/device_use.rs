@@ -24,8 +24,8 @@ pub struct DeviceUse {
     pub ids: Vec<String>,
     /// Users of the device according to the kubelet, ordered by namespace and name.
     pub users: Vec<DeviceUser>,
-    /// Whether all checks show that the device is idle and stays idle; a check that cannot be made counts as failed.
-    /// Null for `podresources list`.
+    /// True if all checks show that the device is idle and stays idle; a check that cannot be made counts as
+    /// failed. Null for `podresources list`.
     pub safe_to_pull: Option<bool>,
     /// Reasons why the device is not safe to pull; empty if there are none.
     pub reasons: Vec<Obstacle>,

@@ -1,4 +1,4 @@
-//! What evictions do to others, and what the evicted find afterwards.
+//! Effects of evictions on budgets, workloads and other pods, and replacements for the evicted ones.
 
 use std::collections::BTreeMap;
 
@@ -11,21 +11,21 @@ use crate::engine::workloads::{Recovering, recovering};
 use crate::engine::{self, Impact, Workloads};
 use crate::model::{Gap, Kind, Reading, Uid};
 
-/// All that is looked at beyond a pod itself, to say how badly its eviction hurts.
+/// Facts beyond a pod itself that show the harm of its eviction.
 pub struct DisruptionFacts<'a> {
-    /// What becomes of budgets.
+    /// Effect on budgets.
     pub disruption: Disruption<'a>,
-    /// What becomes of workloads.
+    /// Effect on workloads.
     pub workloads: Workloads<'a>,
-    /// What Jobs do about each of their pods that they lose.
+    /// Effect on the Jobs of lost pods, by pod.
     pub jobs: BTreeMap<&'a Uid, JobFate>,
     /// Workloads that have not recovered from something else, and lose pods.
     pub recovering: Recovering,
-    /// Whether claims could be placed again.
+    /// Replacements for claims that lose their devices.
     pub replacements: Replacements,
-    /// Who stays on the same hardware, by device.
+    /// Pods that stay on the same hardware, by device.
     pub siblings: Vec<Sibling>,
-    /// What of that is not known, budgets and workloads aside.
+    /// Gaps of these facts, budgets and workloads aside.
     pub gaps: Vec<Gap>,
 }
 
@@ -56,8 +56,8 @@ impl<'a> DisruptionFacts<'a> {
     }
 }
 
-/// What is missing of an answer about evictions whose budgets and nodes nobody has read; nothing where
-/// they were read, or where it is told already why they were not.
+/// Gaps of an answer about evictions whose budgets and nodes were not read; empty where they were read, or
+/// where the reason is among the gaps already.
 fn unread(impact: &Impact<'_>, reading: &Reading) -> Vec<Gap> {
     let mut evicted = impact.pods.iter().filter(|pod| pod.is_evicted()).peekable();
     if evicted.peek().is_none() {
@@ -102,7 +102,7 @@ mod tests {
         );
         let both = || vec![evicted(&queued, 0), evicted(&running, 0)];
         assert_eq!(kinds(both(), &reading), [budgets, nodes]);
-        // What was noted with its reason is not repeated without it.
+        // A gap with a reason is not repeated without it.
         reading.gaps = vec![Gap::of(Kind::Node, "denied")];
         assert_eq!(kinds(both(), &reading), [budgets]);
     }

@@ -28,7 +28,7 @@ fn reason(holds: bool, reason: &str) -> Option<HazardReason> {
     holds.then(|| reason.to_owned())
 }
 
-/// What hazards are found in.
+/// Evidence of hazards.
 pub(super) struct HazardEvidence<'a> {
     reading: &'a Reading,
     gangs: BTreeMap<&'a Uid, Gang>,
@@ -42,7 +42,7 @@ pub(super) struct HazardEvidence<'a> {
 }
 
 impl<'a> HazardEvidence<'a> {
-    /// From the verdicts, and from what the evictions do to others.
+    /// From the verdicts, and the effects of the evictions on others.
     pub(super) fn new(
         impact: &'a Impact<'a>,
         reading: &'a Reading,
@@ -87,7 +87,7 @@ impl<'a> HazardEvidence<'a> {
         found.is_whole.then_some(&found.owner)
     }
 
-    /// Whether the pod comes back, as far as is known.
+    /// True if the pod is recreated, as far as that is known.
     fn is_made_again(&self, pod: &Pod) -> bool {
         let owner = pod.controller.as_ref();
         owner.is_some_and(|owner| !self.is_gone(owner))
@@ -98,7 +98,7 @@ impl<'a> HazardEvidence<'a> {
                 .is_some_and(JobFate::is_for_good)
     }
 
-    /// Whether a pod's controller is known not to be there. Another one of the same name makes its own.
+    /// True if a pod's controller is known to be missing. Another one of the same name creates its own pods.
     fn is_gone(&self, owner: &Controller) -> bool {
         let kind = owner.workload_kind();
         kind.is_some_and(|kind| self.reading.known.contains(&kind))
@@ -145,7 +145,7 @@ impl<'a> HazardEvidence<'a> {
         Some(format!("{group} keeps at most {left}, needs {needs}"))
     }
 
-    /// What the pod's Job does about its loss, with what the Job is called.
+    /// Effect of the pod's loss on its Job, with the Job's name.
     fn job_fate(&self, impact: &PodImpact<'_>) -> Option<(&JobFate, String)> {
         let fate = self.disruption_facts.jobs.get(&impact.pod.uid)?;
         let owner = impact.pod.controller.as_ref()?;
@@ -252,7 +252,7 @@ impl<'a> HazardEvidence<'a> {
         reason(comes_back, "replacement evicted again, same claim")
     }
 
-    /// Which annotation asks that the pod be left alone.
+    /// Finds the annotation that asks not to evict the pod.
     pub(super) fn asks_to_stay(&self, impact: &PodImpact<'_>) -> Option<HazardReason> {
         do_not_disrupt(impact.pod)
     }
@@ -282,7 +282,7 @@ const UNLESS_ENDED: &str = "unless it exits 0";
 /// Source: KEP-4212, declarative node maintenance, and the node lifecycle working group's conditions.
 const MAINTENANCE: [&str; 3] = ["MaintenancePlanned", "DrainInProgress", "Drained"];
 
-// What is read off the pod and its verdict alone.
+// Hazards that follow from the pod and its verdict alone.
 
 pub(super) fn critical(_: &HazardEvidence<'_>, impact: &PodImpact<'_>) -> Option<HazardReason> {
     let pod = impact.pod;

@@ -1,7 +1,7 @@
-//! What makes the eviction of a pod worse than most: a row each.
+//! Hazards, which make the eviction of a pod worse than most: a row each.
 //!
-//! A row is all that a hazard needs. Its code is what reports, `help hazards`, the documentation and the
-//! legend of tables name; its function finds it in the [`HazardEvidence`].
+//! A row is all that a hazard needs. Reports, `help hazards`, the documentation and the legend of tables name
+//! its code; its function finds it in the [`HazardEvidence`].
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -11,7 +11,7 @@ use super::evidence::{self, HazardEvidence, HazardReason};
 use super::severity::Severity;
 use crate::engine::{PodImpact, Verdict};
 
-/// Of which pods a hazard is told.
+/// Pods to which a hazard applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Of {
     /// Those that would be evicted while their containers run.
@@ -22,7 +22,7 @@ enum Of {
     All,
 }
 
-/// Whether the pod is there again after the eviction.
+/// Existence of the pod after the eviction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum After {
     /// Something creates it again, as far as this hazard goes.
@@ -31,7 +31,7 @@ enum After {
     Lost,
 }
 
-/// All there is to say about a hazard.
+/// Facts about a hazard.
 struct Row {
     code: &'static str,
     severity: Severity,
@@ -90,11 +90,11 @@ macro_rules! hazards {
     };
 }
 
-// The rows stand in the order in which hazards are shown. `rank` says which of two is told first, the worst
-// first: what the cluster needs, what its owners asked to keep, what finds no other place, what nobody makes
-// again, what goes on for long or for ever, what others do to the pod too, and what is only worth knowing.
-// The severities are those of the Rescheduler's design (budgets first, pods that nobody makes again, long
-// grace periods) and of the kubelet's evictions (critical pods, pods of DaemonSets come right back).
+// The rows stand in the order in which hazards are shown. `rank` orders them, the worst first: needed by the
+// cluster, protected by its owners, without a replacement device, not recreated, long or endless, affecting
+// other pods, informational. The severities are those of the Rescheduler's design (budgets first, pods that
+// are not recreated, long grace periods) and of the kubelet's evictions (critical pods, pods of DaemonSets
+// come right back).
 hazards! {
     /// Its eviction violates a PodDisruptionBudget.
     PdbViolated {
@@ -162,7 +162,7 @@ hazards! {
         meaning: "the eviction makes its Job fail permanently: nothing recreates the pod",
         find: HazardEvidence::job_fails,
     }
-    /// Its Job may make it anew, count it as a failure, or fail.
+    /// Its Job may recreate it, count it as a failure, or fail.
     JobRestart {
         code: "job-restart",
         severity: Warning,
@@ -206,7 +206,7 @@ hazards! {
         meaning: "the driver of its device is not running: the pod would hang in Terminating",
         find: HazardEvidence::driver_down,
     }
-    /// Its node is on its way out already.
+    /// Its node is being drained already.
     NodeMaintenance {
         code: "node-maintenance",
         severity: Notice,
@@ -342,7 +342,7 @@ hazards! {
 }
 
 impl Hazard {
-    /// Whether nothing creates the pod again.
+    /// True if the pod is not recreated.
     #[must_use]
     pub const fn is_for_good(self) -> bool {
         match self.row().after {
@@ -357,25 +357,25 @@ impl Hazard {
         self.row().code
     }
 
-    /// How bad it is.
+    /// Severity of the hazard.
     #[must_use]
     pub const fn severity(self) -> Severity {
         self.row().severity
     }
 
-    /// Which of two hazards is told first: the lower.
+    /// Rank of the hazard: the lowest is shown first.
     #[must_use]
     pub const fn rank(self) -> u8 {
         self.row().rank
     }
 
-    /// What has to be known so that it is known whether a pod has it.
+    /// Subjects that must be complete to know that a pod does not have it.
     #[must_use]
     pub const fn reads(self) -> &'static [CountSubject] {
         self.row().reads
     }
 
-    /// What the code means, in one line.
+    /// Meaning of the code, in one line.
     #[must_use]
     pub const fn meaning(self) -> &'static str {
         self.row().meaning
@@ -387,7 +387,7 @@ impl Hazard {
         Self::ALL.into_iter().find(|hazard| hazard.code() == code)
     }
 
-    /// What `evidence` says about this hazard of a pod; absent where the pod has it not.
+    /// Finding of this hazard of a pod in `evidence`; absent where the pod does not have it.
     fn find(self, evidence: &HazardEvidence<'_>, impact: &PodImpact<'_>) -> Option<Finding> {
         let evicted = matches!(impact.verdict, Verdict::Evicted { .. });
         let is_told = match self.row().of {
@@ -405,7 +405,7 @@ impl Hazard {
     }
 }
 
-/// A hazard of a pod, with what makes it one.
+/// A hazard of a pod, and its reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// The hazard.

@@ -1,4 +1,4 @@
-//! What an impact is to whoever agrees to it: of the moment, or of a report that was kept and read back.
+//! Impact that a user approves: current, or of a report that was saved and read back.
 //!
 //! Both are the same facts, so that one is compared with the other field by field.
 
@@ -11,7 +11,7 @@ use super::pod::PodAssessment;
 use crate::engine::{Cause, Impact, Origin, ProposedTaint};
 use crate::model::{Affects, Gap, NamespacedName, ObjectName, Uid};
 
-/// Whom proposed taints hit, on which hardware, and what is not known of it.
+/// Pods that proposed taints affect, on which hardware, and the gaps.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImpactFacts {
     /// The proposed taints, in the order of the question.
@@ -20,18 +20,18 @@ pub struct ImpactFacts {
     pub pods: Vec<PodFacts>,
     /// Every selected device, by name.
     pub devices: Vec<DeviceFacts>,
-    /// What could not be read or evaluated, in the order in which it was met.
+    /// Data that could not be read or evaluated, in the order in which it was met.
     pub gaps: Vec<Gap>,
 }
 
-/// A pod, and what would happen to it.
+/// A pod, and its outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PodFacts {
-    /// What it is called.
+    /// Name of the pod.
     pub name: NamespacedName,
-    /// Which one of that name it is.
+    /// UID of the pod.
     pub uid: Uid,
-    /// What would happen to it.
+    /// Outcome for the pod.
     pub outcome: Outcome,
     /// When it would be evicted; a time in the past means at once.
     pub eviction_time: Option<Timestamp>,
@@ -57,7 +57,7 @@ impl ImpactFacts {
         basis: &Basis<'_>,
     ) -> Self {
         let proposed: Vec<&ProposedTaint> = impact.rules.iter().map(|rule| rule.proposed).collect();
-        // Who is evicted does not depend on what is missing where nothing that is considered evicts.
+        // Evicted pods do not depend on missing data where no considered taint evicts.
         let evicts = proposed.iter().any(|taint| taint.taint.effect.evicts());
         let gap = |gap: &Gap| Gap {
             affects: match gap.affects {
@@ -98,7 +98,7 @@ impl ImpactFacts {
         self.pods.iter().filter(|pod| pod.outcome.is_evicted())
     }
 
-    /// What keeps it from being known who is evicted.
+    /// Gaps that keep the evicted pods from being known.
     pub fn decisive_gaps(&self) -> impl Iterator<Item = &Gap> {
         let gaps = self.gaps.iter();
         gaps.filter(|gap| gap.affects == Affects::Evictions)
@@ -112,7 +112,7 @@ impl ImpactFacts {
     }
 }
 
-/// The rule whose taint it is.
+/// The rule of the taint.
 fn rule_of(cause: &Cause<'_>, proposed: &[&ProposedTaint]) -> Option<ObjectName> {
     match cause.origin {
         Origin::Proposed(index) => proposed.get(index)?.rule.clone(),

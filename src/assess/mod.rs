@@ -1,10 +1,11 @@
-//! What follows from verdicts for people: counts, hazards, guards, and what a change needs before it is made.
+//! Consequences of verdicts: counts, hazards, guards, and the approval that a change needs.
 //!
-//! Takes the engine's [`Impact`](crate::engine::Impact) and what it was made from, and gives an [`Assessment`], on
-//! which decisions are made and from which reports are written. Everything is typed: a count that may be unknown is a
-//! [`Count`](crate::model::Count) with its bounds, a hazard is a [`Hazard`]. Prints nothing, decides nothing.
+//! Takes the engine's [`Impact`](crate::engine::Impact) and its inputs, and gives an [`Assessment`], on which
+//! decisions are made and from which reports are written. Everything is typed: a count that may be unknown is
+//! a [`Count`](crate::model::Count) with its bounds, a hazard is a [`Hazard`]. Prints nothing, decides
+//! nothing.
 //!
-//! Whom a change hits, as somebody agrees to it, is [`ImpactFacts`], of the moment or of a report that was read back.
+//! The impact of a change, as the user approves it, is [`ImpactFacts`]: current or of a report that was read back.
 //!
 //! Hazards (`hazard`) and the signals of guards ([`guard`]) are tables: a row is all that a new one needs. Plans
 //! ([`mod@plan`]) compute the cost of evictions from the same rows.

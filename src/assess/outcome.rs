@@ -1,4 +1,4 @@
-//! What would happen to a pod, at a moment.
+//! Outcome of a pod, at a moment.
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::Verdict;
 
-/// What would happen to a pod.
+/// Outcome of a pod.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -39,7 +39,7 @@ impl Outcome {
         }
     }
 
-    /// Whether a considered taint evicts the pod, now or later.
+    /// True if a considered taint evicts the pod, now or later.
     #[must_use]
     pub fn is_evicted(self) -> bool {
         match self {
@@ -48,7 +48,7 @@ impl Outcome {
         }
     }
 
-    /// What the verdict is at the moment `now`; what is overdue happens at once.
+    /// Outcome of the verdict at the moment `now`; overdue evictions happen at once.
     #[must_use]
     pub fn of(verdict: &Verdict, now: Timestamp) -> Self {
         match verdict {

@@ -1,4 +1,4 @@
-//! What an eviction means for one pod.
+//! Effect of an eviction on one pod.
 
 use jiff::Timestamp;
 
@@ -9,12 +9,12 @@ use super::severity::Severity;
 use crate::engine::{PodImpact, Verdict};
 use crate::model::Controller;
 
-/// A pod, what would happen to it, and what makes that worse than most evictions.
+/// A pod, its outcome, and its hazards.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PodAssessment<'a> {
     /// The pod with its verdict.
     pub impact: &'a PodImpact<'a>,
-    /// What would happen to it.
+    /// Outcome for the pod.
     pub outcome: Outcome,
     /// Its hazards, in the order of [`Hazard::ALL`].
     pub findings: Vec<Finding>,
@@ -40,7 +40,7 @@ impl<'a> PodAssessment<'a> {
         }
     }
 
-    /// Whether it has that hazard.
+    /// True if the pod has that hazard.
     #[must_use]
     pub fn has(&self, hazard: Hazard) -> bool {
         self.findings.iter().any(|found| found.hazard == hazard)

@@ -1,4 +1,4 @@
-//! Whether claims that lose their devices could be placed again.
+//! Reallocation of claims that lose their devices.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,55 +14,55 @@ use crate::naming::phrase::{counted, few, first_and_more};
 /// So many claims without a replacement are named to people; programs get all.
 const NAMED: usize = 10;
 
-/// Whether the claims whose pods would be evicted could be placed again, with the taints in place.
+/// Reallocation of the claims whose pods would be evicted, with the taints in place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Replacements {
     /// Every claim through which a pod would lose a device, by namespace and name.
     pub claims: Vec<ClaimReplacement>,
-    /// What stays allocatable of the classes of the selected devices; absent where that is not known.
+    /// Devices of the selected devices' classes that stay allocatable; absent where that is not known.
     pub available: Option<AvailableDevices>,
 }
 
-/// Whether a claim could be placed again.
+/// Reallocation of a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClaimReplacement {
     /// The claim.
     pub name: NamespacedName,
-    /// Whether it could be placed; absent where that is not known.
+    /// True if it could be reallocated; absent where that is not known.
     pub placeable: Option<bool>,
     /// Why that is not known.
     pub unknown: BTreeSet<Unknown>,
-    /// What it asks for, alternatives one by one.
+    /// Its requests, alternatives one by one.
     pub requests: Vec<RequestReplacement>,
 }
 
-/// How many devices could serve a request.
+/// Number of devices that could serve a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestReplacement {
     /// The request, as REQUEST or REQUEST/SUBREQUEST.
     pub request: String,
-    /// How many devices it needs; absent where it wants all of a node.
+    /// Number of devices it needs; absent where it wants all of a node.
     pub needs: Option<i64>,
-    /// Devices that fit, that no taint keeps from it, and that nobody else has, on nodes on which a pod of the claim can
+    /// Devices that fit, are free, and are kept from it by no taint, on nodes on which a pod of the claim can
     /// be scheduled.
     pub devices: Count,
-    /// How many such devices there may be on other nodes.
+    /// Upper bound of such devices on other nodes.
     pub elsewhere: usize,
 }
 
-/// What stays allocatable of the classes of the selected devices.
+/// Devices of the selected devices' classes that stay allocatable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AvailableDevices {
     /// The classes, by name.
     pub classes: Vec<String>,
-    /// Devices that no taint keeps from claims which tolerate none, and that nobody has.
+    /// Free devices that no taint keeps from claims which tolerate none.
     pub devices: Count,
     /// All devices of these classes.
     pub of: Count,
 }
 
 impl Replacements {
-    /// What could replace the devices that pods of `impact` lose, and what is not known of that.
+    /// Replacements for the devices that pods of `impact` lose, and the gaps.
     #[must_use]
     pub fn of(impact: &Impact<'_>, basis: &Basis<'_>) -> (Self, Vec<Gap>) {
         let rules = impact.rules.iter();
@@ -70,8 +70,8 @@ impl Replacements {
         Self::under(&proposed, impact, NodeFilter::Cordoned, basis)
     }
 
-    /// What could replace the devices that pods of `impact` lose while the taints of `proposed` are there, which need not
-    /// be those that evict the pods, on the nodes that `filter` allows; and what is not known of that.
+    /// Replacements for the devices that pods of `impact` lose while the taints of `proposed` are there,
+    /// which need not be those that evict the pods, on the nodes that `filter` allows; and the gaps.
     #[must_use]
     pub fn under(
         proposed: &[ProposedTaint],
@@ -102,11 +102,11 @@ impl Replacements {
         }
     }
 
-    /// Which claims of the pod cannot be reallocated, and what there is for them; absent where all
-    /// could, or nobody knows.
+    /// Claims of the pod that cannot be reallocated, and the devices for them; absent where all could, or
+    /// that is unknown.
     pub(super) fn lost_by(&self, impact: &PodImpact<'_>) -> Option<String> {
         let claims = impact.claims.iter().filter_map(|used| {
-            // `claims` stand in the order of their names.
+            // `claims` are sorted by name.
             let place = self
                 .claims
                 .binary_search_by_key(&used.claim, |claim| &claim.name);
@@ -125,7 +125,7 @@ impl Replacements {
             .collect()
     }
 
-    /// How many claims could not be placed even alone.
+    /// Number of claims that could not be reallocated even alone.
     #[must_use]
     pub fn unplaceable(&self) -> Count {
         let with = |placeable| {
@@ -136,14 +136,14 @@ impl Replacements {
         Count::between(known, known.saturating_add(with(None)))
     }
 
-    /// How many devices of the same classes stay allocatable.
+    /// Number of devices of the same classes that stay allocatable.
     #[must_use]
     pub fn available(&self) -> Count {
         let available = self.available.as_ref();
         available.map(|found| found.devices).unwrap_or_default()
     }
 
-    /// How many devices of the same classes there are.
+    /// Number of devices of the same classes.
     #[must_use]
     pub fn of_class(&self) -> Count {
         self.available
@@ -152,11 +152,11 @@ impl Replacements {
             .unwrap_or_default()
     }
 
-    /// What there is to say to people; nothing where all is well.
+    /// Lines for the user; none if all claims can be reallocated.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         let unplaceable = self.unplaceable_claims();
-        // What is the same of several is said once.
+        // Claims with the same reason share a line.
         let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
         for claim in unplaceable {
             let offers = claim.offers();
@@ -181,7 +181,7 @@ impl Replacements {
     }
 }
 
-/// That the claims cannot be placed, with what there is for each of their requests.
+/// Says that the claims cannot be reallocated, with the devices for each of their requests.
 fn unplaceable_line(offers: &str, claims: &[String]) -> String {
     match claims {
         [only] => format!("no replacement for claim {only}: {offers}"),
@@ -193,8 +193,8 @@ fn unplaceable_line(offers: &str, claims: &[String]) -> String {
     }
 }
 
-/// Why it is not known whether a claim could be placed; empty where it is. What the allocator passes over
-/// for now is no "no".
+/// Reason why it is unknown if a claim could be reallocated; empty where it is known. Pools that the
+/// allocator passes over for now are no "no".
 fn unknown(
     reallocation: &ClaimReallocation<'_>,
     replacement: &Replacement<'_>,
@@ -227,8 +227,8 @@ fn passed_over<'r>(
         .collect()
 }
 
-/// What is not known of replacements: once what was not read, as far as nobody has said so yet, and
-/// every other reason once with whose it is.
+/// Gaps of replacements: each unread kind once unless it is reported already, and every other reason once
+/// with its claims.
 fn gaps(replacement: &Replacement<'_>, reading: &Reading) -> Vec<Gap> {
     let mut is_unread = false;
     let mut reasons: BTreeMap<Unknown, Vec<String>> = BTreeMap::new();
@@ -257,8 +257,8 @@ fn gaps(replacement: &Replacement<'_>, reading: &Reading) -> Vec<Gap> {
     unread.into_iter().chain(reasons).chain(more).collect()
 }
 
-/// That classes or nodes were not read; absent where what could not be read is told as a gap of replacements already. A gap
-/// of the kind itself tells only what else is unknown without it.
+/// Gaps of unread classes or nodes; absent where the unread kind is reported as a gap of replacements
+/// already. A gap of the kind itself tells only what else is unknown without it.
 fn unread(reading: &Reading) -> Vec<Gap> {
     if reading.gaps.iter().any(|gap| gap.what == Gap::REPLACEMENTS) {
         return Vec::new();
@@ -320,7 +320,7 @@ impl ClaimReplacement {
         }
     }
 
-    /// What there is for each of its requests.
+    /// Devices for each of its requests.
     fn offers(&self) -> String {
         let requests: Vec<String> = self
             .requests
@@ -345,7 +345,7 @@ impl RequestReplacement {
         }
     }
 
-    /// How many devices it needs, and how many there are.
+    /// Number of devices it needs, and of those that could serve it.
     fn offer(&self) -> String {
         let needs = self
             .needs
@@ -357,7 +357,7 @@ impl RequestReplacement {
         }
     }
 
-    /// Whether there seem to be enough devices, each taken by itself.
+    /// True if there seem to be enough devices, each taken by itself.
     fn has_enough(&self) -> bool {
         // With `allocationMode: All` at least one device has to be there.
         let needs = self.needs.unwrap_or(1);
@@ -370,8 +370,8 @@ fn count(range: Range) -> Count {
     Count::between(range.least, range.most)
 }
 
-/// What of `reading` the question for replacements can rely on. Of nodes, those of the pods may be known
-/// and others not, which is a gap of replacements then.
+/// Kinds in `reading` that replacements can rely on. Of nodes, those of the pods may be known and others not,
+/// which is a gap of replacements then.
 #[must_use]
 pub fn completeness(reading: &Reading) -> Completeness {
     let is_read = |kind: Kind| {

@@ -37,7 +37,7 @@ impl Severity {
         }
     }
 
-    /// A mark before a row: one that stands out for those who see no colour.
+    /// A mark before a row, for users who see no colour.
     #[must_use]
     pub fn mark(self) -> &'static str {
         match self {

@@ -19,7 +19,7 @@ pub struct Sibling {
     pub claims: Vec<NamespacedName>,
     /// The pods for which the claims are reserved.
     pub pods: Vec<NamespacedName>,
-    /// Whether its users have administrative access only, which takes the device from nobody.
+    /// True if its users have administrative access only, which takes the device from no pod.
     pub is_admin: bool,
 }
 
@@ -51,7 +51,7 @@ impl Sibling {
         format!("{}: {}", self.device, first_and_more(&self.all_users()))
     }
 
-    /// Whether it is a selected device itself, of which others have shares.
+    /// True if it is a selected device itself, of which others have shares.
     #[must_use]
     pub fn is_shared(&self) -> bool {
         self.beside == [self.device.as_str()]

@@ -1,10 +1,10 @@
-//! What the eviction controller counts for one taint, as far as that is known.
+//! Counts of the eviction controller for one taint, as far as they are known.
 
 use super::completeness::{CountSubject, ReportCompleteness};
 use crate::engine::RuleImpact;
 use crate::model::Count;
 
-/// What the eviction controller counts for one taint.
+/// Counts of the eviction controller for one taint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TaintCounts {
     /// Selected devices in the newest generation of each pool.
@@ -18,7 +18,7 @@ pub struct TaintCounts {
 }
 
 impl TaintCounts {
-    /// Of a considered taint. What never evicts evicts nobody, whoever is there.
+    /// Counts for a considered taint. One that never evicts evicts no pod, whichever pods exist.
     #[must_use]
     pub fn of(rule: &RuleImpact<'_>, completeness: &ReportCompleteness<'_>) -> Self {
         let counts = &rule.counts;
@@ -39,7 +39,7 @@ impl TaintCounts {
         }
     }
 
-    /// Whether each of them is known.
+    /// True if each of them is known.
     #[must_use]
     pub fn is_exact(&self) -> bool {
         let all = [

@@ -1,5 +1,5 @@
-//! What is counted of an answer, as far as it is known: every thing once, however many taints, claims or
-//! devices lead to it.
+//! Counts of an answer, as far as they are known: every object once, however many taints, claims or devices
+//! lead to it.
 
 use std::collections::BTreeSet;
 
@@ -31,7 +31,7 @@ pub struct Totals {
     pub pods_later: Count,
     /// Pods that use a selected device and tolerate the taint forever.
     pub pods_tolerating: Count,
-    /// Pods that use a selected device and are on their way out already.
+    /// Pods that use a selected device and are terminating already.
     pub pods_terminating: Count,
     /// Pods that refer to a claim with a selected device, and that the controller leaves alone.
     pub pods_not_evicted: Count,
@@ -54,7 +54,7 @@ pub struct Totals {
     pub budgets_violated: Count,
     /// Workloads of which no ready pod would be left.
     pub workloads_down: Count,
-    /// Pods that would be evicted and have no hazard that is worse, as far as was seen.
+    /// Evicted pods by the worst hazard that was found.
     pub severities: Severities,
     /// Pods that would be evicted and have a hazard that breaks something for others.
     pub pods_in_danger: Count,
@@ -71,7 +71,7 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Whether it is not known of every pod that would be evicted whether it can end.
+    /// True if it is unknown of some pod to be evicted if it can end.
     #[must_use]
     pub fn has_unknown_ends(&self) -> bool {
         let ends = [self.pods_on_lost_nodes, self.pods_without_driver];
@@ -91,21 +91,21 @@ pub struct Severities {
     pub warning: Count,
 }
 
-/// What counts are made from.
+/// Facts that counts are made from.
 #[derive(Clone, Copy)]
 pub struct Tally<'t, 'a> {
     /// The verdicts.
     pub impact: &'t Impact<'a>,
-    /// The pods, with what makes their eviction worse.
+    /// Pods and their hazards.
     pub pods: &'t [PodAssessment<'a>],
-    /// What the evictions do to others.
+    /// Effects of the evictions on others.
     pub disruption_facts: &'t DisruptionFacts<'a>,
-    /// What is not known.
+    /// Missing data.
     pub completeness: &'t ReportCompleteness<'t>,
 }
 
 impl<'t, 'a> Tally<'t, 'a> {
-    /// Whether one of the considered taints evicts. What never evicts evicts nobody, whoever is there.
+    /// True if one of the considered taints evicts. One that never evicts evicts no pod, whichever pods exist.
     #[must_use]
     pub fn evicts(&self) -> bool {
         let mut rules = self.impact.rules.iter();
@@ -117,7 +117,7 @@ impl<'t, 'a> Tally<'t, 'a> {
         self.pods.iter().filter(|pod| pod.outcome.is_evicted())
     }
 
-    /// How many of `number` were counted of what depends on who is evicted.
+    /// Count of `number` of a subject that depends on the evicted pods.
     #[must_use]
     pub fn of_evicted(&self, number: usize) -> Count {
         self.of(CountSubject::Pods, number)
@@ -180,7 +180,7 @@ impl<'t, 'a> Tally<'t, 'a> {
         }
     }
 
-    /// What `number` says about a `subject` of which there is nothing where nothing evicts.
+    /// Count of `subject`, of which `number` were found; zero where nothing evicts.
     fn of(&self, subject: CountSubject, number: usize) -> Count {
         if self.evicts() {
             self.completeness.count(subject, number)
@@ -199,8 +199,8 @@ impl<'t, 'a> Tally<'t, 'a> {
         self.evicted().filter(is).count()
     }
 
-    /// The pods that would be evicted and whose worst hazard is of that severity: where something was not read in which
-    /// a worse one is found, any of them may have that, and any that seems less badly hit may be one of them.
+    /// The pods that would be evicted and whose worst hazard is of that severity: where the data of a worse
+    /// one is missing, any of them may have that, and any with a lesser one may be one of them.
     fn with_severity(&self, severity: Severity, pods: Count) -> Count {
         let found = self.severity(severity);
         let is_unread = |is_meant: &dyn Fn(Severity) -> bool| {
@@ -285,7 +285,7 @@ impl<'t, 'a> Tally<'t, 'a> {
             self.with(Outcome::EvictedNow),
             self.with(Outcome::EvictedLater),
         );
-        // Without later ones nobody can be moved to now.
+        // Without later evictions none can be moved to now.
         if self.completeness.is_complete(CountSubject::Times) || later == 0 {
             return (self.of_evicted(now), self.of_evicted(later));
         }
@@ -315,7 +315,7 @@ impl<'t, 'a> Tally<'t, 'a> {
         self.of(CountSubject::Budgets, violated.count())
     }
 
-    /// Of some workloads it may be known that they are hit, and not how badly.
+    /// Some workloads may be known to be affected, and not how badly.
     fn down(&self) -> Count {
         match self.disruption_facts.workloads.down() {
             (down, 0) => self.of(CountSubject::Workloads, down),

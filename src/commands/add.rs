@@ -1,4 +1,4 @@
-//! `add`: make the rules that a command describes, as far as they are not there.
+//! `add`: creates the rules that a command describes, unless they exist.
 
 use std::path::PathBuf;
 
@@ -132,7 +132,7 @@ Examples:
     example.com/broken:NoExecute --yes --expect report.json";
 
 impl AddArgs {
-    /// What it does with clusters, and who stops it.
+    /// Purpose of the connection, and who handles signals.
     pub(super) fn profile(&self) -> CommandProfile {
         CommandProfile::of(cluster::Purpose::Add)
     }
@@ -146,13 +146,13 @@ pub(super) async fn run(args: AddArgs, context: &Context) -> Result<ExitStatus, 
 impl AddArgs {
     async fn add(&self, context: &Context) -> Result<ExitStatus, Failure> {
         let (choice, manifests) = self.choice(context).await?;
-        // What is wrong with names is found before anybody is asked anything.
+        // Invalid names are reported before the user is asked anything.
         let named = if choice.needs_cluster() {
             None
         } else {
             Some(self.inscription().drafts(&choice, manifests)?)
         };
-        // Reports are read first: what is wrong with a file needs no cluster.
+        // Reports are read first: errors in a file need no cluster.
         let safety = self.safety.prepare()?;
         let change = self.change.change();
         let source = self.change.source()?;
@@ -289,7 +289,7 @@ impl AddArgs {
                         }
                         None => failure,
                     };
-                    // What was made stays: the same command run again finds it and completes the rest.
+                    // Created rules stay: the same command run again finds them and completes the rest.
                     return Err(stopped(failure, changer.context()));
                 }
             }
@@ -327,7 +327,7 @@ impl AddArgs {
         }
     }
 
-    /// Prints the rules as objects, where that was asked for.
+    /// Prints the rules as objects, where that was requested.
     fn print_rules(&self, objects: Vec<Value>, context: &Context) -> Result<(), Failure> {
         if let Some(format) = &self.output {
             let page = Page {
@@ -347,7 +347,7 @@ impl AddArgs {
         }
     }
 
-    /// What was typed to mean devices.
+    /// Device arguments of the command line.
     fn typed(&self) -> DeviceArguments {
         DeviceArguments {
             arguments: self.targets.clone(),
@@ -361,8 +361,7 @@ impl AddArgs {
         }
     }
 
-    /// Which devices are meant, and the manifests; everything that can be wrong without a cluster is
-    /// found here.
+    /// Selected devices, and the manifests; finds all errors that need no cluster.
     async fn choice(
         &self,
         context: &Context,

@@ -21,7 +21,7 @@ pub(super) fn build() -> Build {
     }
 }
 
-/// What `--version` says, after the name.
+/// Text that `--version` prints after the name.
 pub(super) fn line() -> &'static str {
     static LINE: LazyLock<String> = LazyLock::new(|| build().line());
     &LINE

@@ -100,7 +100,7 @@ pub async fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
             None => Known::default(),
         };
         let text = answer.finish(known);
-        // Nobody who presses TAB has asked for an error.
+        // A user who presses TAB has not asked for an error.
         let _ = surroundings.plain_printer().emit(&text);
         return ExitStatus::Success;
     }
@@ -122,8 +122,7 @@ pub async fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
     })
 }
 
-/// A namespace that was given where it can narrow nothing: left out of account, it would look as
-/// if nobody else were hit.
+/// Refuses a namespace where it narrows nothing: ignored, it would look as if no other namespace were affected.
 fn refuse_namespace(connection: &ConnectionArgs, profile: &CommandProfile) -> Result<(), Failure> {
     let why = match profile.namespace {
         NamespaceFilter::Meaningless(why) if connection.names_namespace() => why,
@@ -135,12 +134,12 @@ fn refuse_namespace(connection: &ConnectionArgs, profile: &CommandProfile) -> Re
     Err(failure.hint(why).hint("omit --namespace"))
 }
 
-/// What a command does once its context is there.
+/// Rest of a command, once its context exists.
 // On the heap: commands are long, and the stack would have to hold the longest twice over.
 type Run = Box<dyn for<'a> FnOnce(&'a Context) -> Running<'a>>;
 type Running<'a> = Pin<Box<dyn Future<Output = Result<ExitStatus, Failure>> + 'a>>;
 
-/// A command that can be run, with what it says of itself.
+/// A command that can be run, and its profile.
 struct PreparedCommand {
     profile: CommandProfile,
     run: Run,
@@ -240,7 +239,7 @@ fn definition(called: Option<&OsString>) -> clap::Command {
         "kubectl-devicetaint"
     };
     let command = Cli::command().bin_name(name);
-    // What every command takes would hide what each takes alone; `options` shows it.
+    // The flags of every command would hide those of one; `options` shows them.
     let command = command.mut_args(|argument| {
         let is_hidden = argument.is_global_set() || argument.is_hide_set();
         argument.hide(is_hidden)
@@ -255,7 +254,7 @@ pub fn command() -> clap::Command {
     Cli::command().bin_name("kubectl devicetaint")
 }
 
-/// What was typed, and those of its flags that printed commands repeat.
+/// Parsed arguments, and those flags that printed commands repeat.
 fn parse(arguments: &[OsString]) -> Result<(Cli, Repeated), clap::Error> {
     let mut program = definition(arguments.first());
     // Only a built definition has the flags of every command in each of them, which `repeated` asks for.
@@ -284,11 +283,11 @@ fn refuse_repeated_context(
     Err(program.clone().error(ErrorKind::ArgumentConflict, message))
 }
 
-/// The mistake with what was meant, where the word for a command is known from elsewhere: the command
-/// that is spelled most like it may do the opposite. Else with the commands that are spelled like it.
+/// Names the command for a word known from elsewhere: the command that is spelled most like it may do the
+/// opposite. Else suggests the commands that are spelled like it.
 fn by_meaning(mut error: clap::Error, program: &clap::Command) -> clap::Error {
     if let Some(advice) = flag_of_others(&error, program) {
-        // Neither a flag that is spelled like it nor a value is meant.
+        // The suggestion of a flag or value would be wrong.
         error.remove(ContextKind::SuggestedArg);
         let advice = ContextValue::StyledStrs(vec![advice.into()]);
         error.insert(ContextKind::Suggested, advice);
@@ -309,7 +308,7 @@ fn by_meaning(mut error: clap::Error, program: &clap::Command) -> clap::Error {
     error
 }
 
-/// Which commands have the flag that another command does not know.
+/// Names the commands that have the flag which another command does not know.
 fn flag_of_others(error: &clap::Error, program: &clap::Command) -> Option<String> {
     if error.kind() != ErrorKind::UnknownArgument {
         return None;
@@ -331,7 +330,7 @@ fn flag_of_others(error: &clap::Error, program: &clap::Command) -> Option<String
 }
 
 /// The commands that are spelled like `word`, as help names them. A hidden alias that is spelled like it
-/// stands for its command, and never for one that does something else.
+/// counts for its command, and never for one that does something else.
 fn spelled_like(word: &str, program: &clap::Command) -> Vec<String> {
     let commands = program.get_subcommands();
     let names = commands.flat_map(|command| {
@@ -362,7 +361,7 @@ fn with_hints(text: &str) -> String {
     lines.join("\n")
 }
 
-/// Prints what clap has to say: help and version as results, mistakes as messages.
+/// Prints the message of clap: help and version as results, mistakes as messages.
 fn explain(error: &clap::Error, printer: &Printer<'_>) -> ExitStatus {
     let text = with_hints(&examples::shown(&error.render().to_string()));
     if error.use_stderr() {

@@ -1,9 +1,9 @@
-//! What time it is: by the server that was asked, or here, where nobody else says so.
+//! Current time: the server's, or this machine's if no server told one.
 
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 
-/// What time it is here. A server's time goes before it wherever there is one.
+/// Current time of this machine. A server's time goes before it wherever there is one.
 #[expect(
     clippy::disallowed_methods,
     reason = "the one place that reads the clock"
@@ -27,7 +27,7 @@ impl Clock {
         }
     }
 
-    /// What time it is by now.
+    /// The current time.
     pub(crate) fn now(&self) -> Timestamp {
         // The clock of this machine may be set while the command waits; what has passed is monotonic.
         let passed = SignedDuration::try_from(self.since.elapsed()).unwrap_or(SignedDuration::MAX);

@@ -13,10 +13,10 @@ use super::work::candidates::Sources;
 use crate::cluster;
 use crate::completion::{Known, Values};
 
-/// How long somebody waits for names; without them the word is completed from what clap knows.
+/// Time limit for reading names; without them the word is completed from what clap knows.
 const PATIENCE: Duration = Duration::from_millis(1500);
 
-/// What is known for a word of that sort behind the words `before`, after at most [`PATIENCE`].
+/// Known values for a word of that sort behind the words `before`, after at most [`PATIENCE`].
 pub(super) async fn view(
     values: Values,
     before: &[OsString],
@@ -53,7 +53,7 @@ fn sources(before: &[OsString], definition: clap::Command, surroundings: &Surrou
             ..connection
         },
         environment: cluster::Environment {
-            // Nobody can answer a credential plugin while a word is being typed.
+            // A credential plugin cannot ask while a word is being typed.
             stdin_is_terminal: false,
             is_silent: true,
             ..surroundings.environment()

@@ -1,4 +1,4 @@
-//! What a command works with: the surroundings, looked at once, and a printer.
+//! Context of a command: its surroundings, read once, and a printer.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -14,7 +14,7 @@ use crate::report::metadata::Cluster;
 
 /// Names the shell that completes a word; the scripts of `completion` set it.
 pub(super) const COMPLETED_SHELL: &str = "KUBECTL_DEVICETAINT_COMPLETE";
-/// Says which word is completed, in the shells that say it.
+/// Index of the completed word, in the shells that pass it.
 const COMPLETED_WORD: &str = "_CLAP_COMPLETE_INDEX";
 
 /// An environment variable that the program reads.
@@ -22,7 +22,7 @@ const COMPLETED_WORD: &str = "_CLAP_COMPLETE_INDEX";
 pub struct Variable {
     /// Its name.
     pub name: &'static str,
-    /// What it does, in one line for the manual; empty for one that only scripts of this program set.
+    /// Effect in one line, for the manual; empty for one that only scripts of this program set.
     pub meaning: &'static str,
 }
 
@@ -114,7 +114,7 @@ pub(super) struct Surroundings {
 }
 
 impl Surroundings {
-    /// Looks at environment and streams.
+    /// Reads environment and streams.
     #[expect(
         clippy::disallowed_methods,
         reason = "the one place that reads the environment"
@@ -138,7 +138,7 @@ impl Surroundings {
         Self { variables, streams }
     }
 
-    /// What the script of a shell says that asks for completion.
+    /// Variables set by the shell script that asks for completion.
     pub(super) fn said_by_a_shell(&self) -> Said<'_> {
         let variable = |name| self.variables.get(name).map(OsString::as_os_str);
         Said {
@@ -147,53 +147,53 @@ impl Surroundings {
         }
     }
 
-    /// What of it connections depend on.
+    /// The part that connections depend on.
     pub(super) fn environment(&self) -> cluster::Environment {
         cluster::Environment {
             ..cluster::Environment::from_variables(|name| self.variables.get(name).cloned())
         }
     }
 
-    /// A printer for what goes wrong before the flags are known.
+    /// A printer for errors before the flags are known.
     pub(super) fn plain_printer(&self) -> Printer<'static> {
         Printer::standard(&self.streams)
     }
 }
 
-/// Columns of the terminal: what the shell says, else what the terminal says.
+/// Columns of the terminal: by the shell, else by the terminal.
 fn width(columns: Option<&OsString>) -> Option<u16> {
     let said = columns.and_then(|columns| columns.to_str()?.parse().ok());
     said.or_else(|| terminal_size::terminal_size().map(|(width, _)| width.0))
 }
 
-/// What every command gets.
+/// Context that every command gets.
 pub(super) struct Context {
     pub(super) printer: Arc<Printer<'static>>,
     pub(super) width: Option<u16>,
-    /// Which cluster is meant, and who asks.
+    /// Cluster to connect to, and the user.
     pub(super) connection: ConnectionOptions,
-    /// The namespace that was asked for, where it was one.
+    /// The namespace given, if it was one.
     pub(super) namespace: Option<String>,
-    /// How much is told of each request; 0 for nothing.
+    /// Detail logged of each request; 0 for none.
     pub(super) verbosity: u8,
     pub(super) environment: cluster::Environment,
-    /// What the command changes, for whoever interrupts it.
+    /// Changes of the command, for the message after an interruption.
     pub(super) ledger: Ledger,
-    /// The UID of this run, by which it knows what it has changed.
+    /// The UID of this run, which marks its changes.
     pub(super) run: Option<String>,
-    /// Whether somebody sits there who can be asked.
+    /// True if a user at a terminal can be asked.
     pub(super) interactive: bool,
-    /// Whether what was done is printed as data already.
+    /// True if the report of the change has been printed as data.
     is_accounted: AtomicBool,
-    /// Whether the cluster is named above a question already.
+    /// True if the cluster has been named above a question.
     is_introduced: AtomicBool,
-    /// The cluster that is asked, once one is.
+    /// The connected cluster, once there is one.
     client: OnceLock<ApiClient>,
 }
 
 /// Connection flags, as a context keeps them.
 pub(super) struct ConnectionSettings {
-    /// Namespace that narrows what is read; absent for all.
+    /// Namespace that narrows the reads; absent for all.
     pub(super) namespace: Option<String>,
     /// Number of `-v`.
     pub(super) verbosity: u8,
@@ -227,23 +227,23 @@ impl Context {
         }
     }
 
-    /// Notes that what was done is printed as data.
+    /// Notes that the changes are printed as data.
     pub(super) fn accounted(&self) {
         self.is_accounted.store(true, Ordering::Relaxed);
     }
 
-    /// Whether what was done is printed as data already.
+    /// True if the report of the change has been printed as data.
     pub(super) fn is_accounted(&self) -> bool {
         self.is_accounted.load(Ordering::Relaxed)
     }
 
-    /// Notes that this cluster is asked.
+    /// Notes that this cluster is connected.
     pub(super) fn asked(&self, client: &ApiClient) {
         // A command asks one cluster: further connections are to the same.
         let _ = self.client.set(client.clone());
     }
 
-    /// The cluster that is asked, once one is.
+    /// The connected cluster, once there is one.
     pub(super) fn cluster(&self) -> Option<Cluster> {
         let client = self.client.get()?;
         Some(Cluster {
@@ -253,9 +253,9 @@ impl Context {
         })
     }
 
-    /// As [`Context::cluster`], for whoever says it above a question, the first time only.
+    /// As [`Context::cluster`], for a heading above a question: the first time only.
     pub(super) fn introduced_cluster(&self) -> Option<Cluster> {
-        // A second question stands right below the first, which has named the cluster.
+        // A second question is right below the first, which has named the cluster.
         let is_new = !self.is_introduced.swap(true, Ordering::Relaxed);
         self.cluster().filter(|_| is_new)
     }
@@ -263,7 +263,7 @@ impl Context {
 
 #[cfg(test)]
 impl Context {
-    /// A context that writes to these and asks this cluster, with nobody there to be asked.
+    /// A context that writes to these and asks this cluster, without a terminal.
     pub(super) fn of_test(printer: Printer<'static>, connection: ConnectionOptions) -> Self {
         Self {
             printer: Arc::new(printer),

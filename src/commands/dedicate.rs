@@ -206,7 +206,7 @@ impl DedicateArgs {
     }
 }
 
-/// The objects at the versions that are written if no server says what it serves.
+/// The objects at the versions that are written if the server's are unknown.
 fn unserved(terms: &Terms) -> Vec<DesiredObject> {
     terms.objects(
         preferred_version(Kind::MutatingAdmissionPolicy),

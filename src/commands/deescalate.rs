@@ -1,8 +1,7 @@
 //! `deescalate`: a lower effect at once, whatever else is wrong.
 //!
-//! It depends on nothing but the rules that it is pulled on: neither a list of other rules, nor
-//! devices, nor what else the server has can keep it from working. What is said afterwards about
-//! pods is read as far as it can be.
+//! It depends on nothing but its rules: neither a list of other rules, nor devices, nor other kinds of the
+//! server can keep it from working. The pods for the summary are read as far as possible.
 
 use std::time::Duration;
 
@@ -92,15 +91,15 @@ impl From<Lower> for Effect {
     }
 }
 
-/// How long a deescalation waits for the name of its user before the change, and for what the controller says after it.
+/// Time limit for reading the user's name before the change, and the controller's status after it.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How often the controller's word is looked for.
+/// Interval of reading the controller's status.
 const INTERVAL: Duration = Duration::from_millis(200);
 
 /// A server whose rules can be changed, whatever else it has.
 struct ReachedServer {
     client: ApiClient,
-    /// What the server has, or why that is not known.
+    /// Kinds that the server serves, or why they are not known.
     served: Result<ServedKinds, Failure>,
     rules: Rules,
 }
@@ -117,7 +116,7 @@ impl ReachedServer {
 }
 
 impl DeescalateArgs {
-    /// What it does with clusters, and who stops it.
+    /// Purpose of the connection, and who handles signals.
     pub(super) fn profile(&self) -> CommandProfile {
         CommandProfile::of(Purpose::Deescalate)
     }
@@ -141,7 +140,7 @@ impl DeescalateArgs {
         let user = tokio::time::timeout(PATIENCE, user_name(&reached.client));
         let (found, user) = join(find(&choice, &reached, context), user).await;
         let (chooser, (mut found, mut unread)) = found?;
-        // A failure that stands alone is told with all that it has, such as a role to ask for.
+        // A single failure is reported with all its details, such as a role to ask for.
         let is_alone = found.rules.is_empty() && found.missing.is_empty() && unread.len() == 1;
         let alone = is_alone.then(|| unread.pop()).flatten();
         if found.rules.is_empty()
@@ -169,7 +168,7 @@ impl DeescalateArgs {
             dry_run: change.dry_run,
             context,
         };
-        // The rules that are there are lowered, whichever are not: later is too late.
+        // Lower the rules that exist, even if others are missing: later is too late.
         let apply =
             async |changer: &mut Changer<'_>| self.pull(&found.rules, &reached, changer).await;
         let downgraded = Box::pin(pipeline.run(&proposal, &mut changer, apply)).await;
@@ -222,7 +221,7 @@ async fn find(
     let names = match choice.without_hardware() {
         Some(Chooser::Names(names)) => names,
         Some(chooser) => {
-            // Nothing is said of when rules expire, so that no clock is needed.
+            // The expiry of rules is not printed, so that no clock is needed.
             let now = Timestamp::UNIX_EPOCH;
             let found = selected_rules(chooser, &reached.rules, now, context).await?;
             return Ok((chooser.clone(), (found, Vec::new())));
@@ -262,7 +261,7 @@ impl DeescalateArgs {
         for rule in found {
             match changer.downgrade(rule, &patch, &to).await {
                 Ok(done) => downgraded.extend(done),
-                // What one rule refuses must not keep the others evicting.
+                // A rule that cannot be changed must not keep the others evicting.
                 Err(failure) if is_about_one_rule(&failure) => {
                     refused = Some(match refused {
                         None => failure,
@@ -285,7 +284,7 @@ impl DeescalateArgs {
         refused.map_or(Ok(()), |failure| Err(stopped(failure, context)))
     }
 
-    /// How the server behaves; where nobody can say, as the newest does.
+    /// Behavior of the server; of the newest if the version is unknown.
     fn semantics(reached: &ReachedServer) -> Semantics {
         let version = reached
             .served
@@ -297,15 +296,15 @@ impl DeescalateArgs {
     }
 }
 
-/// Rules whose effect was taken back, as they were before.
+/// Rules whose effect was lowered, as they were before.
 struct DowngradedRules {
     downgraded: Vec<DeviceTaintRule>,
     /// The server's clock before the first of them was changed.
     at: Option<Timestamp>,
 }
 
-/// Whether the controller judges the rules as they are by now, once it had some time for that: what it has
-/// not heard of it may still carry out.
+/// True if the controller observes the rules as they are by now, within a time limit: a change that it has
+/// not observed does not stop evictions yet.
 async fn is_confirmed(downgraded: &[DeviceTaintRule], rules: &Rules) -> bool {
     let names: Vec<String> = downgraded
         .iter()
@@ -313,11 +312,11 @@ async fn is_confirmed(downgraded: &[DeviceTaintRule], rules: &Rules) -> bool {
         .collect();
     let began = Instant::now();
     loop {
-        // What cannot be read is not confirmed.
+        // An unreadable rule is not confirmed.
         let Ok(found) = by_name(&names, rules).await else {
             return false;
         };
-        // A rule that is gone evicts nobody any more.
+        // A deleted rule evicts no pods.
         if found.iter().all(is_observed) {
             return true;
         }
@@ -328,8 +327,8 @@ async fn is_confirmed(downgraded: &[DeviceTaintRule], rules: &Rules) -> bool {
     }
 }
 
-/// Says how many evictions were pending when the effect was lowered; it worked whether that can be
-/// found out or not.
+/// Reports the number of evictions that were pending when the effect was lowered; the change worked even if
+/// it is unknown.
 async fn tell_cancelled(
     reached: &ReachedServer,
     downgrade: DowngradedRules,

@@ -48,14 +48,14 @@ Examples:
     example.com/maintenance";
 
 impl DescribeArgs {
-    /// What it does with clusters, and who stops it.
+    /// Purpose of the connection, and who handles signals.
     pub(super) fn profile(&self) -> CommandProfile {
         CommandProfile::of(Purpose::Describe)
     }
 }
 
 pub(super) async fn run(args: DescribeArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    // What can be wrong without a cluster is found before it is asked.
+    // Errors in the arguments are found before the cluster is asked.
     let choice = args.rules.choice()?;
     let view = ClusterView::open(&args.source.source(), context, Detail::Names).await?;
     // Rules that cannot be read end the command before devices are read for the choice.
@@ -90,7 +90,7 @@ pub(super) async fn run(args: DescribeArgs, context: &Context) -> Result<ExitSta
         .map(|question| describe(question, &beside, &view));
     let answer = RuleDescriptions::new(described.collect());
     let status = present(&answer, view.view_warnings(), args.output.wanted(), context)?;
-    // What is there was shown; that a rule is missing is a failure all the same.
+    // The rules that exist were shown; a missing one is a failure all the same.
     missing.map_or(Ok(status), Err)
 }
 
@@ -130,19 +130,19 @@ fn describe(
     )
 }
 
-/// What there is to say beside the facts that every answer needs.
+/// Context of the answer, beside the facts that every answer needs.
 #[derive(Default)]
 struct DescribeContext {
-    /// What was reported about the rules, and about evictions.
+    /// Events about the rules, and about evictions.
     events: Vec<model::Event>,
     nodes: NodesKnown,
     gaps: Vec<Gap>,
-    /// What is odd about the events.
+    /// Warnings about the events.
     warnings: Vec<Warning>,
 }
 
 impl DescribeContext {
-    /// Events, and how the nodes are of pods that should have ended, as far as they are known.
+    /// Events, and the nodes of pods that should have ended, as far as they are known.
     async fn of(questions: &[DescribedRule<'_>], view: &ClusterView<Pods>) -> Self {
         let Some(live) = view.live() else {
             let events = view.reading.snapshot.events.clone();
@@ -186,7 +186,7 @@ fn left_of<'a>(
     left.collect()
 }
 
-/// What was reported about the rules and, if pods use their devices, about evictions.
+/// Events about the rules and, if pods use their devices, about evictions.
 async fn read_events(
     questions: &[DescribedRule<'_>],
     live: &Live,

@@ -88,7 +88,7 @@ Examples:
   kubectl devicetaint devices gpu.example.com --free -o name";
 
 impl DevicesArgs {
-    /// What it does with clusters, and who stops it.
+    /// Purpose of the connection, and who handles signals.
     pub(super) fn profile(&self) -> CommandProfile {
         CommandProfile::of(Purpose::Devices).with_namespace(NamespaceFilter::Narrows)
     }
@@ -195,7 +195,7 @@ impl DevicesArgs {
     }
 }
 
-/// Which devices are listed.
+/// Listed devices.
 struct Listed {
     list_filter: ListFilter,
     columns: Vec<String>,
@@ -213,7 +213,7 @@ impl Listed {
     }
 }
 
-/// Says that no device is listed since nobody knows which are free; names alone cannot say that.
+/// Says that no device is listed since it is unknown which are free; names alone cannot say that.
 fn none_known_as_free(wanted: OutputRequest, context: &Context) -> Result<(), Failure> {
     let text = "free devices are unknown, so none are listed";
     if wanted.format.carries_incompleteness() {

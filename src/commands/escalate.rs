@@ -94,7 +94,7 @@ impl From<Higher> for Effect {
 }
 
 impl EscalateArgs {
-    /// What it does with clusters, and who stops it.
+    /// Purpose of the connection, and who handles signals.
     pub(super) fn profile(&self) -> CommandProfile {
         CommandProfile::of(Purpose::Escalate)
     }
@@ -114,7 +114,7 @@ impl EscalateArgs {
         lines: Lines,
         context: &Context,
     ) -> Result<ExitStatus, Failure> {
-        // What can be wrong without a cluster is found before it is asked.
+        // Errors in the arguments are found before the cluster is asked.
         let choice = self.rules.choice()?;
         let safety = self.safety.prepare()?;
         let (mutation, proposal) = Box::pin(self.prepare(&choice, context)).await?;
@@ -139,7 +139,7 @@ impl EscalateArgs {
         ended.map(|()| ExitStatus::Success)
     }
 
-    /// What is to be changed, in the cluster as it is.
+    /// Proposed changes, in the cluster as it is.
     async fn prepare(
         &self,
         choice: &RuleChoice,

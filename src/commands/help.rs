@@ -1,4 +1,4 @@
-//! `help`: of the program, of a command, and of what reports and exit codes mean.
+//! `help`: of the program, of a command, and of topics such as reports and exit codes.
 
 use super::context::Context;
 use super::flags::examples;
@@ -33,7 +33,7 @@ pub(super) fn options(program: &clap::Command, context: &Context) -> Result<Exit
     Ok(ExitStatus::Success)
 }
 
-/// Explains what was asked for, or the `program`.
+/// Explains the topic, or the `program`.
 pub(super) fn run(
     args: &HelpArgs,
     mut program: clap::Command,

@@ -1,4 +1,4 @@
-//! `list`: which rules there are, and what they do.
+//! `list`: existing rules, and their effects.
 
 use std::collections::BTreeMap;
 
@@ -76,14 +76,14 @@ Examples:
     -l app.kubernetes.io/managed-by=kubectl-devicetaint";
 
 impl ListArgs {
-    /// What it does with clusters, and who stops it.
+    /// Purpose of the connection, and who handles signals.
     pub(super) fn profile(&self) -> CommandProfile {
         CommandProfile::of(Purpose::List)
     }
 }
 
 pub(super) async fn run(args: ListArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    // What can be wrong without a cluster is found before it is asked.
+    // Errors in the arguments are found before the cluster is asked.
     let choice = args.choice()?;
     let (view, question) = args.view(choice, context).await?;
     let devices = {
@@ -101,12 +101,12 @@ pub(super) async fn run(args: ListArgs, context: &Context) -> Result<ExitStatus,
     )
 }
 
-/// Which rules are listed, and how.
+/// Listed rules, and their form.
 struct Listed<'a> {
     args: &'a ListArgs,
     /// Only those of these names, where some are named.
     names: Option<Vec<String>>,
-    /// The rules as they are served, where that is what is printed.
+    /// The rules as they are served, where these are printed.
     objects: BTreeMap<String, Value>,
 }
 
@@ -120,7 +120,7 @@ impl Listed<'_> {
     }
 }
 
-/// What the rules do, or would do with effect NoExecute.
+/// Taints of the rules, or the same with effect NoExecute.
 fn proposed(rules: &[DeviceTaintRule], now: Timestamp) -> Vec<ProposedTaint> {
     ProposedTaint::of_rules(rules, now)
 }
@@ -140,7 +140,7 @@ impl Listed<'_> {
 }
 
 impl ListArgs {
-    /// What there is, and what is asked about it; all rules that were named are there.
+    /// View of the cluster, and the rules to list; all named rules exist.
     async fn view(
         &self,
         choice: Option<RuleChoice>,
@@ -185,7 +185,7 @@ impl ListArgs {
         choice.map(Some)
     }
 
-    /// Whether the rules are printed as they are, and not what is known about them.
+    /// True if the rule objects are printed, and not a report about them.
     fn wants_objects(&self) -> bool {
         match self.output.output {
             Format::Json | Format::Yaml => true,

@@ -180,7 +180,7 @@ struct RoomWork<'a> {
 }
 
 impl RoomWork<'_> {
-    /// Asks, evicts, waits, and removes the rules, whatever happened.
+    /// Asks, evicts, waits, and removes the rules, whatever the result.
     async fn carry_out(&self, mut signals: Signals) -> Result<ExitStatus, Failure> {
         let (args, context, prepared) = (self.args, self.context, self.prepared);
         let change = args.change.change();

@@ -1,9 +1,9 @@
 //! Subcommands, one module each.
 //!
-//! One file a subcommand: `XArgs`, which is its command line and its help, and `run`, which gathers
-//! what the answer needs, asks the engine, and presents a report. `flags` is what several of them let
-//! users type, `work` is what several of them do. The only place that sees more than two layers, and
-//! the only one that reads the environment.
+//! One file a subcommand: `XArgs`, which is its command line and its help, and `run`, which gathers the
+//! inputs, asks the engine, and presents a report. `flags` are the command-line flags that several of them
+//! share, `work` their shared actions. The only place that sees more than two layers, and the only one that
+//! reads the environment.
 
 #![allow(
     rustdoc::broken_intra_doc_links,

@@ -1,4 +1,4 @@
-//! `preview`: who would be hit, when, and how badly.
+//! `preview`: evictions, their times and their harm.
 
 use std::path::PathBuf;
 
@@ -118,14 +118,14 @@ Examples:
   # A rule with effect None: fail if NoExecute would evict more than 20 pods
   kubectl devicetaint preview --rule drain-node-7 --abort-if 'pods.evicted>20'";
 
-/// What a preview is asked about, before anything was read of a cluster.
+/// Request of a preview, before anything is read of a cluster.
 struct PreviewRequest {
     choice: Choice,
     manifests: Vec<(DeviceTaintRule, Value)>,
     guards: Vec<Guard>,
 }
 
-/// What was asked, what was found, and the answer.
+/// Request, view and report.
 struct PreviewAnswer {
     view: ClusterView<Disruption>,
     proposed: Vec<ProposedTaint>,
@@ -153,7 +153,7 @@ impl PreviewArgs {
         }
     }
 
-    /// What it does with clusters, and who stops it.
+    /// Purpose of the connection, and who handles signals.
     pub(super) fn profile(&self) -> CommandProfile {
         let publishes = self.publish.publish;
         let purpose = if publishes {
@@ -177,7 +177,7 @@ pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStat
         .live()
         .filter(|_| args.publish.publish && !answer.report.is_refused())
     else {
-        // What was read is dropped before a long report is printed.
+        // The view is dropped before a long report is printed.
         let PreviewAnswer { view, report, .. } = answer;
         return present(&report, &view.into_view_warnings(), wanted, context);
     };
@@ -186,7 +186,7 @@ pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStat
     publish(answer, &rules, &request, &args, context).await
 }
 
-/// Prints the answer with what the controller says of rules that are made for it.
+/// Prints the answer with the controller's messages about rules that are created for it.
 async fn publish(
     mut answer: PreviewAnswer,
     rules: &Rules,
@@ -218,7 +218,7 @@ async fn publish(
     };
     let compared = Box::pin(pipeline.run(&proposal, &mut changer, apply)).await;
     if signals.is_none() {
-        // What was found is worth something although nothing is published.
+        // The report is useful although nothing is published.
         present(&answer.report, answer.view.view_warnings(), wanted, context)?;
         return compared.map(|()| ExitStatus::Success);
     }
@@ -246,10 +246,10 @@ async fn publish(
     Ok(status)
 }
 
-/// Adds to the answer what the controller says.
+/// Adds the controller's messages to the answer.
 ///
-/// The controller previews a rule once, perhaps before it has seen the newest pods and claims, and
-/// the cluster may have changed since it was read. So what differs is asked for anew, once.
+/// The controller previews a rule once, perhaps before it has seen the newest pods and claims, and the
+/// cluster may have changed since it was read. So rules with differences are created again, once.
 async fn compare(
     publication: &mut Publication<'_>,
     answer: &mut PreviewAnswer,
@@ -260,7 +260,7 @@ async fn compare(
     let differs = answers.iter().any(|rule| rule.agrees() == Some(false));
     answer.report.set_answers(answers);
     if differs {
-        // The controller judges a rule with effect None once, so that it has to be made anew.
+        // The controller evaluates a rule with effect None once, so that it has to be created again.
         publication.clean_up(changer).await?;
         *answer = view().await?;
         let answers = publication.ask(&answer.report, changer).await?;
@@ -269,7 +269,7 @@ async fn compare(
     Ok(())
 }
 
-/// Reads what the question needs, and answers it.
+/// Reads the inputs of the question, and answers it.
 async fn view(
     request: &PreviewRequest,
     args: &PreviewArgs,
@@ -300,7 +300,7 @@ async fn view(
 }
 
 impl PreviewArgs {
-    /// What is asked; everything that can be wrong without reading a cluster is found here.
+    /// The request; finds all errors that need no reading of a cluster.
     async fn request(&self, context: &Context) -> Result<PreviewRequest, Failure> {
         let typed = DeviceArguments {
             arguments: self.targets.clone(),

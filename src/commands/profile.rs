@@ -1,28 +1,28 @@
-//! What every command says of itself, whatever it does.
+//! Profile that every command declares.
 
 use crate::cluster::Purpose;
 
-/// What has to be known of a command before it is run.
+/// Properties of a command, known before it is run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CommandProfile {
-    /// What it does with a cluster; nothing, if it needs none.
+    /// Purpose of the connection; absent if it needs no cluster.
     pub(super) purpose: Option<Purpose>,
-    /// What `--namespace` narrows.
+    /// Effect of `--namespace`.
     pub(super) namespace: NamespaceFilter,
-    /// Who answers to Ctrl-C and SIGTERM.
+    /// Handler of Ctrl-C and SIGTERM.
     pub(super) signals: Signals,
 }
 
-/// What a namespace means to a command.
+/// Meaning of a namespace for a command.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum NamespaceFilter {
-    /// The pods or claims that are asked about.
+    /// Narrows the pods or claims of the report.
     Narrows,
-    /// Nothing, for this reason.
+    /// Narrows nothing, for this reason.
     Meaningless(&'static str),
 }
 
-/// What stops a command.
+/// Reaction of a command to signals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Signals {
     /// It ends where it is.
@@ -31,7 +31,7 @@ pub(super) enum Signals {
     TidiesUp,
 }
 
-/// Why a namespace narrows nothing of what taints do.
+/// Reason why a namespace narrows no effect of taints.
 pub(super) const PODS_OF_EVERY_NAMESPACE: &str = "taints affect pods in every namespace; to filter \
     by namespace: -o json, field affectedPods[].namespace";
 

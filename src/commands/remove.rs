@@ -85,7 +85,7 @@ Examples:
   kubectl devicetaint remove --expired";
 
 impl RemoveArgs {
-    /// What it does with clusters, and who stops it.
+    /// Purpose of the connection, and who handles signals.
     pub(super) fn profile(&self) -> CommandProfile {
         CommandProfile::of(Purpose::Remove)
     }
@@ -99,7 +99,7 @@ pub(super) async fn run(args: RemoveArgs, context: &Context) -> Result<ExitStatu
 }
 
 impl RemoveArgs {
-    /// What takes away rules by name that somebody agreed to already, but for those that others changed.
+    /// Removes rules by name that the user has approved, except those that others changed.
     pub(super) fn agreed(names: Vec<String>, others: bool, change: ChangeArgs) -> Self {
         Self {
             rules: RuleArgs::named(names),
@@ -125,13 +125,13 @@ impl RemoveArgs {
         lines: Lines,
         context: &Context,
     ) -> Result<ExitStatus, Failure> {
-        // What can be wrong without a cluster is found before it is asked.
+        // Errors in the arguments are found before the cluster is asked.
         let choice = self.choice()?;
         let live = connect(context).await?;
         let rules = live.rules()?;
         let (chooser, mut found) = selected_on(&choice, &live, context).await?;
-        // As with `kubectl delete`, what is not there keeps nothing else from being deleted, so that an
-        // interrupted command can be run again.
+        // As with `kubectl delete`, a missing rule keeps no other from being deleted, so that an interrupted
+        // command can be run again.
         let missing = self.objection(&mut found, context);
         let change = self.change.change();
         let mut changer = Changer::new(&rules, change, context).with_lines(lines);
@@ -188,7 +188,7 @@ impl RemoveArgs {
         failure
     }
 
-    /// Deletes what is proposed.
+    /// Deletes the proposed rules.
     async fn delete(
         &self,
         proposal: &Proposal,
@@ -218,7 +218,7 @@ impl RemoveArgs {
     }
 }
 
-/// Says what the rules set free, and what still keeps their devices from being allocated.
+/// Reports the devices that the rules free, and the reasons why others stay unallocatable.
 async fn tell_released(
     removed: &[DeviceTaintRule],
     mutation: Result<MutationContext, Failure>,

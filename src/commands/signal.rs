@@ -11,14 +11,13 @@ use crate::error::{ExitStatus, Failure};
 /// Within this time a signal that was sent is delivered.
 const DELIVERY: Duration = Duration::from_millis(100);
 
-/// Hears Ctrl-C and SIGTERM, from the moment on that it is made: a signal that comes before anybody
-/// waits for it is not lost.
+/// Receives Ctrl-C and SIGTERM from its creation on: a signal that comes before the first wait is not lost.
 pub(super) struct Signals {
     #[cfg(unix)]
     interrupt: Option<tokio::signal::unix::Signal>,
     #[cfg(unix)]
     terminate: Option<tokio::signal::unix::Signal>,
-    /// Only where it was asked for: others end by it as programs do.
+    /// Only where requested: other commands end by it as programs do.
     #[cfg(unix)]
     hangup: Option<tokio::signal::unix::Signal>,
 }
@@ -59,7 +58,7 @@ impl Signals {
     }
 }
 
-/// Whether the program was started to go on after SIGHUP, as by `nohup`: to listen would end that. Known on Linux alone.
+/// True if the program was started to survive SIGHUP, as by `nohup`: to listen would end that. Known on Linux only.
 #[cfg(unix)]
 fn ignores_hangup() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -88,7 +87,7 @@ async fn received(signal: &mut Option<tokio::signal::unix::Signal>) {
 
 #[cfg(not(unix))]
 impl Signals {
-    /// Listens as soon as somebody waits.
+    /// Listens from the first wait on.
     pub(super) fn listen() -> Self {
         Self {}
     }
@@ -98,7 +97,7 @@ impl Signals {
         Self::listen()
     }
 
-    /// Waits for somebody to stop the program; for ever when nobody can be heard.
+    /// Waits for a signal to stop; forever if signals cannot be received.
     pub(super) async fn next(&mut self) -> ExitStatus {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
@@ -107,7 +106,7 @@ impl Signals {
     }
 }
 
-/// Does what `work` does until one of these signals stops the program, whose user is then told how far it was.
+/// Runs `work` until one of these signals stops the program, and then reports the progress.
 pub(super) async fn stoppable_by<T>(
     work: impl Future<Output = Result<T, Failure>>,
     signals: &mut Signals,
@@ -117,7 +116,7 @@ pub(super) async fn stoppable_by<T>(
     let status = tokio::select! {
         outcome = &mut work => return match outcome {
             Err(failure) if failure.status() == ExitStatus::Interrupted => {
-                // Whoever breaks off a question is known only now.
+                // The signal that breaks off a question is known only now.
                 let status = tokio::time::timeout(DELIVERY, stop).await;
                 Err(failure.ending(status.unwrap_or(ExitStatus::Interrupted)))
             }
@@ -128,8 +127,8 @@ pub(super) async fn stoppable_by<T>(
     Err(interrupted(status, context))
 }
 
-/// What to tell whoever stopped the program: what was changed by then, and what was not; nothing of
-/// that where nothing is ever changed.
+/// Failure of an interrupted command: lists what was changed by then and what was not, for commands that
+/// change anything.
 pub(super) fn interrupted(status: ExitStatus, context: &Context) -> Failure {
     let failure = Failure::new(status, "interrupted");
     if context.connection.purpose.is_none_or(Purpose::only_reads) {

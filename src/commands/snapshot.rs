@@ -1,4 +1,4 @@
-//! `snapshot`: saves what a preview needs.
+//! `snapshot`: saves the inputs of a preview.
 
 use std::path::{Path, PathBuf};
 
@@ -64,7 +64,7 @@ Examples:
   kubectl devicetaint snapshot --redact --from must-gather -o cluster.json.gz";
 
 impl SnapshotArgs {
-    /// What it does with clusters, and who stops it.
+    /// Purpose of the connection, and who handles signals.
     pub(super) fn profile(&self) -> CommandProfile {
         CommandProfile::of(Purpose::Snapshot).with_namespace(NamespaceFilter::Meaningless(
             "a snapshot covers the whole cluster",

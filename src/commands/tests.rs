@@ -10,7 +10,7 @@ use crate::cluster::live_tests::server::{Answer, RULES, Server, resources};
 use crate::error::{ExitStatus, Failure};
 use crate::output::Printer;
 
-/// What was written.
+/// Written text.
 #[derive(Clone, Default)]
 struct Heard(Arc<Mutex<Vec<u8>>>);
 
@@ -31,7 +31,7 @@ impl Heard {
     }
 }
 
-/// A command, and what it writes.
+/// A command, and its output.
 struct Run {
     context: Context,
     stdout: Heard,

@@ -57,7 +57,7 @@ Examples:
   kubectl devicetaint tolerations devicetaint.dev/dedicated=research:NoSchedule --who";
 
 impl TolerationsArgs {
-    /// What it does with clusters, and who stops it.
+    /// Purpose of the connection, and who handles signals.
     pub(super) fn profile(&self) -> CommandProfile {
         CommandProfile::of(Purpose::Tolerations)
     }
@@ -146,7 +146,7 @@ impl TolerationsArgs {
     }
 }
 
-/// The claims and templates of which it is not known what they tolerate, as a missing part of the report.
+/// The claims and templates with unknown tolerations, as a missing part of the report.
 fn not_understood(reading: &Reading) -> Option<Incomplete> {
     let unknown: Vec<String> = unreadable(&reading.snapshot)
         .iter()

@@ -1,4 +1,4 @@
-//! `version`: what this program is, what it knows, and what the server has.
+//! `version`: version of the program, its schemas, and the server's version and kinds.
 
 use clap::ValueEnum;
 
@@ -67,7 +67,7 @@ Examples:
   kubectl devicetaint version --client";
 
 impl VersionArgs {
-    /// Whether a cluster is asked.
+    /// True if a cluster is asked.
     fn asks(&self) -> bool {
         !self.client
     }
@@ -85,7 +85,7 @@ impl VersionArgs {
 }
 
 impl VersionArgs {
-    /// What it does with clusters, and who stops it.
+    /// Purpose of the connection, and who handles signals.
     pub(super) fn profile(&self) -> CommandProfile {
         CommandProfile {
             namespace: NamespaceFilter::Meaningless("the version is the same in all namespaces"),
@@ -103,7 +103,7 @@ pub(super) async fn run(args: VersionArgs, context: &Context) -> Result<ExitStat
     }
     match server(context).await {
         Ok(server) => show(&own.with_server(server, context.cluster().as_ref())),
-        // What is known is worth something to who asks what is wrong.
+        // A partial answer helps a user who looks for the error.
         Err(failure) => {
             show(&own)?;
             Err(failure
@@ -112,7 +112,7 @@ pub(super) async fn run(args: VersionArgs, context: &Context) -> Result<ExitStat
     }
 }
 
-/// What the server is and has.
+/// Version and kinds of the server.
 async fn server(context: &Context) -> Result<Server, Failure> {
     let client = connect_client(context).await?;
     let served = Box::pin(served_kinds(&client)).await.map_err(failed)?;
@@ -136,7 +136,7 @@ async fn server(context: &Context) -> Result<Server, Failure> {
     ))
 }
 
-/// What is missing or odd about a server.
+/// Missing or unusual properties of a server.
 fn findings(served: &ServedKinds) -> Vec<Warning> {
     let semantics = served.version.and_then(Semantics::of);
     let newer = semantics.as_ref().and_then(newer_version);

@@ -1,4 +1,4 @@
-//! `wait`: until a rule has done what it does.
+//! `wait`: until the evictions of a rule have ended, or it is gone.
 
 use std::time::Duration;
 
@@ -106,25 +106,25 @@ impl What {
 }
 
 impl WaitArgs {
-    /// What it does with clusters, and who stops it.
+    /// Purpose of the connection, and who handles signals.
     pub(super) fn profile(&self) -> CommandProfile {
         CommandProfile::of(Purpose::Wait)
     }
 }
 
 pub(super) async fn run(args: WaitArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    // On the heap: it is long, and stands beside the other commands on the stack.
+    // On the heap: its future is long, beside the other commands on the stack.
     Box::pin(wait(args, context)).await
 }
 
 async fn wait(args: WaitArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    // What can be wrong without a cluster is found before it is asked.
+    // Errors in the arguments are found before the cluster is asked.
     let choice = args.choice()?;
     let again = || vec!["to keep waiting, run the same command again".to_owned()];
     context.ledger.advise(again());
     let live = connect(context).await?;
     let found = args.find(&choice, &live, context).await?;
-    // Only with --ignore-not-found: what is not there has nothing left to do.
+    // Only with --ignore-not-found: a missing rule has nothing left to do.
     if found.is_empty() {
         return Ok(ExitStatus::Success);
     }
@@ -168,7 +168,7 @@ impl WaitArgs {
         })
     }
 
-    /// Whether how it ended is printed as data.
+    /// True if the result is printed as data.
     fn is_data(&self) -> bool {
         match self.output {
             Format::Json | Format::Yaml => true,
@@ -183,7 +183,7 @@ impl WaitArgs {
         }
     }
 
-    /// The rules that are meant and there. What was never there is a mistake, and not gone.
+    /// The selected rules that exist. A rule that never existed is a mistake, and not gone.
     async fn find(
         &self,
         choice: &RuleChoice,
@@ -218,7 +218,7 @@ impl WaitArgs {
             WaitEnd::TimedOut(left) => Err(timed_out(self.timeout, &left)),
             WaitEnd::NotReleased(left) => Err(not_seen_released(&left)),
         };
-        // A failure names what is left itself, and a table would say it twice.
+        // A failure names the blockers itself, and a table would repeat them.
         if status.is_ok() || self.is_data() {
             let page = Page {
                 format: self.output,

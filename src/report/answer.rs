@@ -1,41 +1,39 @@
-//! What every report carries beside its subject: warnings, gaps, and the refusal.
+//! Parts that every report has beside its subject: warnings, gaps, and the refusal.
 
 use super::metadata::{Incomplete, Warning};
 use super::table::{Section, Shown, Tone, View};
 
-/// A report that answers a question. Whoever prints one prints all of this too.
+/// A report that answers a question. Its printers print all of this too.
 pub trait Answer: View {
     /// Oddities that do not keep the question from being answered.
     fn warnings(&self) -> &[Warning];
 
-    /// Whether the report itself says to people what `warning` says, so that it need not be said
-    /// beside it.
+    /// True if the report itself contains `warning`, so that it need not be printed beside it.
     fn mentions(&self, _warning: &Warning) -> bool {
         false
     }
 
-    /// What is not known.
+    /// Missing data.
     fn incomplete(&self) -> &[Incomplete];
 
-    /// Whether the report itself says what is not known, in every format but names alone. Where it
-    /// does not, that is said beside it.
+    /// True if the report itself lists the missing data, in every format but names alone. Otherwise it is
+    /// printed beside it.
     fn says_what_is_not_known(&self) -> bool {
         true
     }
 
-    /// Why whoever asked must not go on; absent where nothing speaks against it.
+    /// Reason not to go on; absent where there is none.
     fn refusal(&self) -> Option<String> {
         None
     }
 
-    /// Whether nothing was found.
+    /// True if nothing was found.
     fn is_empty(&self) -> bool {
         false
     }
 }
 
-/// What every page says near its head: what is odd, and what is not known. It is passed on without what
-/// standard error says.
+/// Sections near the head of every page: warnings and missing data. A page is passed on without standard error.
 #[must_use]
 pub(super) fn beside(warnings: &[Warning], incomplete: &[Incomplete]) -> [Section; 2] {
     let list = |title, lines| {

@@ -1,4 +1,4 @@
-//! What keeps a wait from being met.
+//! Blockers of a wait.
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -36,7 +36,7 @@ pub struct Blocker {
     pub until_time: Option<Time>,
     /// The reason as text.
     pub message: String,
-    /// The terminating pods for which the claim holds its devices, each with what keeps it, in words.
+    /// The terminating pods for which the claim holds its devices, each with its blocker, in words.
     #[serde(skip)]
     pub leaving: Vec<(NamespacedName, String)>,
 }
@@ -83,7 +83,7 @@ pub enum BlockerReason {
 }
 
 impl Blocker {
-    /// What is left, as it is at `now`.
+    /// Blocker of an open condition, as it is at `now`.
     #[must_use]
     pub fn new(open: &OpenCondition<'_>, now: Timestamp) -> Self {
         match open {
@@ -122,7 +122,7 @@ impl Blocker {
         }
     }
 
-    /// What is left, about the object of that name.
+    /// Sets the name of the object.
     fn named(self, name: &NamespacedName) -> Self {
         Self {
             namespace: Some(name.namespace.to_string()),
@@ -143,7 +143,7 @@ impl Blocker {
             several => format!(" for pods {}", few(several)),
         };
         let claim = &holder.claim.name;
-        // A claim of several pods that leave is held by each of them; one is enough to see what is wrong.
+        // A claim of several terminating pods is held by each of them; one is enough to see the problem.
         let leaving = holder.leaving.first();
         let leaving = leaving.map(|left| format!("; {}", remaining_line(left, now)));
         let message = format!(
@@ -151,7 +151,7 @@ impl Blocker {
             few(&devices),
             leaving.unwrap_or_default()
         );
-        // The first pod stands for all: where devices are local to a node, all pods of their claim run there.
+        // The first pod is enough: where devices are local to a node, all pods of their claim run there.
         let pod = holder.pods.first();
         let leaving = holder.leaving.iter();
         let leaving = leaving.map(|left| (left.pod.name.clone(), why(&left.obstacle, now)));
@@ -209,7 +209,7 @@ impl Blocker {
     }
 }
 
-/// How a pod went, behind its name.
+/// Words for the end of a pod, behind its name.
 fn how_it_went(end: PodEnd) -> &'static str {
     match end {
         PodEnd::ForceDeleted => "was force-deleted before it ended",
@@ -227,7 +227,7 @@ impl BlockerReason {
         }
     }
 
-    /// What keeps a pod.
+    /// Blocker of the obstacle.
     #[must_use]
     pub fn of(obstacle: &EvictionObstacle) -> Self {
         match obstacle {

@@ -1,4 +1,4 @@
-//! How a report writes a count whose number is not known.
+//! Text of a count whose number is not known.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// The bounds of those counts, by field, whose number is not known.
+    /// The bounds, by field, of the counts whose number is not known.
     #[must_use]
     pub fn of(counts: &[(&str, Count)]) -> Vec<Self> {
         // Only those: the list is empty, and so absent from JSON, where every number can be taken as it is.

@@ -13,7 +13,7 @@ use crate::decide::make_room::Room;
 pub use crate::decide::outcomes::{DryRun, RuleResult};
 use crate::decide::outcomes::{Outcomes, RuleOutcome};
 
-/// Report of `add`, `escalate`, `deescalate`, `remove`, `drain`, `restore` and `make-room`: what the command did, rule
+/// Report of `add`, `escalate`, `deescalate`, `remove`, `drain`, `restore` and `make-room`: the changes, rule
 /// by rule.
 ///
 /// Within one apiVersion, fields and enumeration values are only added: ignore those that you do not know.
@@ -23,14 +23,14 @@ pub struct ChangeReport {
     /// Version of this schema.
     #[schemars(extend("const" = API_VERSION))]
     pub api_version: String,
-    /// Which report this is.
+    /// Kind of the report.
     #[schemars(extend("const" = "ChangeReport"))]
     pub kind: String,
     /// The cluster of the change.
     pub metadata: Metadata,
     /// Dry-run mode: None, Client or Server.
     pub dry_run: DryRun,
-    /// Whether at least one rule was changed, or would have been without the dry run. Null if no rule is
+    /// True if at least one rule was changed, or would have been without the dry run. Null if no rule is
     /// known to be changed, and the result of at least one change is unknown.
     pub changed: Option<bool>,
     /// Why the command failed, as text; null if it did not fail.
@@ -55,7 +55,7 @@ pub struct ChangedRule {
     pub name: String,
     /// Result of the change.
     pub result: RuleResult,
-    /// Whether the rule was changed, or would have been without the dry run; null if unknown.
+    /// True if the rule was changed, or would have been without the dry run; null if unknown.
     pub changed: Option<bool>,
     /// The taint before the change; null if the rule did not exist, or was not read.
     pub before: Option<Taint>,
@@ -95,7 +95,7 @@ impl ChangedRule {
 }
 
 impl ChangeReport {
-    /// The report on what became of the rules, and what there is to say beside.
+    /// The report on the outcomes of the rules, and notes.
     #[must_use]
     pub fn of(outcomes: &Outcomes, dry_run: DryRun) -> Self {
         let changes = outcomes.rules().iter().map(ChangedRule::from);
@@ -133,7 +133,7 @@ impl ChangeReport {
         }
     }
 
-    /// The report of a command that did not do all that was asked, and why.
+    /// The report of an incomplete command, and the error.
     #[must_use]
     pub fn with_error(self, error: Option<String>) -> Self {
         Self { error, ..self }

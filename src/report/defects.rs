@@ -25,17 +25,17 @@ pub struct KnownDefect {
     pub upstream: String,
 }
 
-/// Whether a server has a known defect.
+/// Known defect of servers, and its presence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerDefect {
     /// Name of the defect, as in knownDefects.
     pub defect: String,
-    /// Whether the server has the defect.
+    /// Presence of the defect in the server.
     pub presence: DefectPresence,
 }
 
-/// Whether a server has a defect.
+/// Presence of a defect in a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum DefectPresence {
     /// The server has the defect.
@@ -79,7 +79,7 @@ pub fn known() -> Vec<KnownDefect> {
     Defect::ALL.into_iter().map(view).collect()
 }
 
-/// Which of them a server of this version has.
+/// Known defects, with their presence in a server of this version.
 #[must_use]
 pub fn of_server(version: Option<Minor>) -> Vec<ServerDefect> {
     let view = |defect: Defect| ServerDefect {
@@ -89,7 +89,7 @@ pub fn of_server(version: Option<Minor>) -> Vec<ServerDefect> {
     Defect::ALL.into_iter().map(view).collect()
 }
 
-/// The table of all; with whether each is `here`, where a server was asked.
+/// The table of all defects; with their presence `here`, where a server is known.
 pub(super) fn table(here: Option<&[ServerDefect]>) -> Table {
     let mut columns = vec![
         Column::text("RELEASES"),

@@ -35,7 +35,7 @@ pub struct RuleDescription {
     /// Version of this schema.
     #[schemars(extend("const" = API_VERSION))]
     pub api_version: String,
-    /// Which report this is.
+    /// Kind of the report.
     #[schemars(extend("const" = "RuleDescription"))]
     pub kind: String,
     /// The cluster, and the data that was read.
@@ -44,7 +44,7 @@ pub struct RuleDescription {
     pub name: String,
     /// The rule's taint.
     pub taint: Taint,
-    /// Which devices the rule selects; null for a rule without a selector.
+    /// Devices that the rule selects; null for a rule without a selector.
     pub selector: Option<Selector>,
     /// The selector as text.
     #[serde(skip)]
@@ -65,7 +65,7 @@ pub struct RuleDescription {
     /// The condition EvictionInProgress. Null until
     /// the eviction controller has processed the rule.
     pub condition: Option<Condition>,
-    /// Whether the condition EvictionInProgress is current; null if the rule has no condition.
+    /// Check of the condition EvictionInProgress; null if the rule has no condition.
     pub condition_check: Option<ConditionCheck>,
     /// Devices that the rule selects in the newest generation of each pool.
     pub published_device_count: usize,
@@ -141,15 +141,15 @@ impl From<&FieldManager> for LastUpdate {
     }
 }
 
-/// Whether the condition EvictionInProgress is current.
+/// Check that the condition EvictionInProgress is current.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConditionCheck {
-    /// Whether the condition matches the rule's generation and the existing pods.
+    /// True if the condition matches the rule's generation and the existing pods.
     pub current: bool,
     /// Why the condition is not current; null if it is current.
     pub message: Option<String>,
-    /// Whether the eviction controller no longer updates the counts in the condition: for a rule with effect
+    /// True if the eviction controller no longer updates the counts in the condition: for a rule with effect
     /// None, it counts only once.
     pub frozen: bool,
     /// Pods that the eviction controller counted for a rule with effect None; null for other effects, or if
@@ -159,25 +159,25 @@ pub struct ConditionCheck {
     pub current_pod_count: Option<usize>,
 }
 
-/// What a description is made from.
+/// Facts that a description is made from.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
     /// The rule.
     pub rule: &'a DeviceTaintRule,
-    /// What it does, as the only considered taint.
+    /// Impact of the rule, as the only considered taint.
     pub impact: &'a Impact<'a>,
-    /// Whom it has not got rid of.
+    /// Pods that it has not evicted yet.
     pub remaining: &'a [PendingEviction<'a>],
-    /// How many pods use the hardware of its devices through others, such as partitions; absent where that was not
-    /// looked at.
+    /// Number of pods that use the hardware of its devices through others, such as partitions; absent where
+    /// that was not read.
     pub beside: Option<usize>,
-    /// What was odd about what was read.
+    /// Warnings of the reading.
     pub warnings: &'a [model::Warning],
     /// Data that could not be read.
     pub completeness: &'a ReportCompleteness<'a>,
 }
 
-/// What is counted for a rule, as far as that is known.
+/// Counts for a rule, as far as they are known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct DescribedCounts {
     published: Count,
@@ -186,7 +186,7 @@ struct DescribedCounts {
 }
 
 impl RuleDescription {
-    /// The description of a rule in what was read.
+    /// The description of a rule by the reading.
     #[must_use]
     pub fn new(subject: &Subject<'_>, events: Vec<Event>, basis: &Basis<'_>) -> Self {
         let rule = subject.rule;
@@ -227,7 +227,7 @@ impl RuleDescription {
             evicted_pod_count: counts.pods,
             terminating_pod_count: terminating,
             partition_pod_count: pods.exact().and(subject.beside).filter(|_| {
-                // Which devices are partitions of others is known from slices.
+                // Partitions of devices are known from slices.
                 let inventory = assess::CountSubject::Inventory;
                 subject.completeness.is_complete(inventory)
             }),
@@ -321,7 +321,7 @@ impl View for RuleDescription {
                 self.warnings.iter().map(Warning::line).collect(),
             )
             .shown(Shown::Document),
-            // A page says it once, of all rules.
+            // A page has it once, for all rules.
             Section::list(
                 "Incomplete",
                 self.incomplete.iter().map(Incomplete::line).collect(),
@@ -394,7 +394,7 @@ impl RuleDescription {
         )
     }
 
-    /// The user whom this plugin noted, or else that no user was noted, and the program that made the rule.
+    /// User noted by this plugin, or else that no user was noted, and the program that made the rule.
     fn created_by(&self) -> String {
         match (&self.annotations.created_by, &self.creation_manager) {
             (Some(user), _) => user.clone(),
@@ -404,8 +404,8 @@ impl RuleDescription {
         }
     }
 
-    /// The user whom this plugin noted, and the program that the server noted: whoever uses another
-    /// program leaves no user. What wrote the rule when it was made has changed nothing.
+    /// User noted by this plugin, and the program that the server noted: other programs note no user. The
+    /// writer that created the rule has changed nothing.
     fn changed_by(&self) -> String {
         let user = self.annotations.changed_by.as_deref();
         // With its first generation, the spec is as it was made: later writes were of labels and annotations.
@@ -415,7 +415,7 @@ impl RuleDescription {
             self.generation != 1 && made.is_none_or(|(created, written)| written > created)
         });
         match (user, writer) {
-            // Whoever removes a field owns nothing of it: only the generation counts the change.
+            // A client that removes a field owns nothing of it: only the generation counts the change.
             (None, None) if self.generation > 1 => UNKNOWN.to_owned(),
             (user, None) => optional(user),
             // The user is that of this plugin's last change, which another program may have come after.
@@ -439,7 +439,7 @@ impl RuleDescription {
             (Some(self.terminating_pod_count), "terminating"),
             (self.partition_pod_count, "on partitions"),
         ];
-        // Beside an unknown number another one says nothing.
+        // Beside an unknown number another one is useless.
         let knows_pods = pods.exact().is_some();
         let more = more.into_iter().filter_map(|(count, what)| match count {
             Some(0) => None,
@@ -470,7 +470,7 @@ impl RuleDescription {
     }
 
     fn condition_lines(&self) -> Vec<String> {
-        // Which of the two it is cannot be told from the rule: before 1.35 the controller writes no condition at all.
+        // The rule does not show which of the two it is: before 1.35 the controller writes no condition at all.
         let Some((condition, check)) = self.condition.as_ref().zip(self.condition_check.as_ref())
         else {
             return vec![

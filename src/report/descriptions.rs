@@ -22,7 +22,7 @@ struct DescriptionList<'a> {
     /// Version of this schema.
     #[schemars(extend("const" = API_VERSION))]
     api_version: &'static str,
-    /// Which report this is.
+    /// Kind of the report.
     #[schemars(extend("const" = "RuleDescriptionList"))]
     kind: &'static str,
     /// The cluster, and the data that was read.
@@ -35,8 +35,7 @@ struct DescriptionList<'a> {
     incomplete: &'a [Incomplete],
 }
 
-/// The descriptions of rules, one after the other. As data, one stands for itself, and several are a
-/// list.
+/// The descriptions of rules, one after the other. As data, a single one is no list.
 #[derive(Clone, Debug)]
 pub struct RuleDescriptions {
     rules: Vec<RuleDescription>,
@@ -56,12 +55,12 @@ impl JsonSchema for RuleDescriptions {
 }
 
 impl RuleDescriptions {
-    /// All of `rules`, in that order; what is odd or not known about several of them is told once.
+    /// All of `rules`, in that order; warnings and gaps of several of them are printed once.
     #[must_use]
     pub fn new(rules: Vec<RuleDescription>) -> Self {
         let mut seen = BTreeSet::new();
         let warnings = rules.iter().flat_map(|rule| &rule.warnings);
-        // By the line: rules that were read together share most gaps, and what reads the same is the same to people.
+        // By the line: rules that were read together share most gaps, and equal lines are printed once.
         let warnings = warnings
             .filter(|warning| seen.insert(warning.line()))
             .cloned()

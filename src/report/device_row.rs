@@ -27,7 +27,7 @@ pub struct DeviceRow {
     pub allocation_count: Option<usize>,
     /// Number of allocation results that name the device with admin access; null if unknown.
     pub admin_allocation_count: Option<usize>,
-    /// Whether the driver publishes the device now; a device may be allocated and no longer published. Null
+    /// True if the driver publishes the device now; a device may be allocated and no longer published. Null
     /// if unknown.
     pub published: Option<bool>,
     /// Taints of the device: first the driver's taints, then the taints of rules, ordered by the name of
@@ -59,7 +59,7 @@ impl DeviceRow {
     #[must_use]
     pub fn new(device: &DeviceState<'_>, availabilities: &Availabilities<'_>) -> Self {
         let is_complete = |subject| availabilities.completeness().is_complete(subject);
-        // What was found is shown even where there may be more; finding nothing in an incomplete list shows nothing.
+        // Found holders are shown even where there may be more; finding nothing in an incomplete list shows nothing.
         let held = device.allocations > 0 || is_complete(CountSubject::Holders);
         let published = device.published || is_complete(CountSubject::Inventory);
         let tainted = !device.taints.is_empty() || is_complete(CountSubject::Taints);

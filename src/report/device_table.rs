@@ -150,7 +150,7 @@ fn all(row: &DeviceRow) -> Option<Vec<(&str, String)>> {
     Some(attributes.chain(capacity).collect())
 }
 
-/// What a device has of that name; without a domain, that of any domain.
+/// Value of the attribute of that name; without a domain, that of any domain.
 fn attribute_cell(row: &DeviceRow, wanted: &str) -> String {
     let driver = row.device.split('/').next().unwrap_or_default();
     let is_meant = |name: &str| {
@@ -164,7 +164,7 @@ fn attribute_cell(row: &DeviceRow, wanted: &str) -> String {
     let Some(all) = all(row) else {
         return UNKNOWN_COUNT.to_owned();
     };
-    // Perhaps several: a name without a domain is meant in every domain.
+    // Perhaps several: a name without a domain matches every domain.
     let found = all.into_iter().filter(|(name, _)| is_meant(name));
     let cells: Vec<String> = found.map(|(_, cell)| cell).collect();
     optional(Some(&cells.join(", ")))

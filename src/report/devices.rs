@@ -28,7 +28,7 @@ pub struct DeviceReport {
     /// Version of this schema.
     #[schemars(extend("const" = API_VERSION))]
     pub api_version: String,
-    /// Which report this is.
+    /// Kind of the report.
     #[schemars(extend("const" = "DeviceList"))]
     pub kind: String,
     /// The cluster, and the data that was read.
@@ -43,21 +43,21 @@ pub struct DeviceReport {
     pub warnings: Vec<Warning>,
     /// Data that could not be read. If this list is not empty, more objects may exist than the report lists.
     pub incomplete: Vec<Incomplete>,
-    /// Which attributes stand in tables.
+    /// Attributes shown in tables.
     #[serde(skip)]
     columns: Vec<String>,
-    /// Whether tables have a line for each device, or for each node.
+    /// Subject of the lines of tables.
     #[serde(skip)]
     lines: DeviceLines,
-    /// Whether tables have headers; without them, they have no groups either.
+    /// Headers of tables; without them, they have no groups either.
     #[serde(skip)]
     headers: Headers,
-    /// Whether only tainted devices were asked for.
+    /// True if only tainted devices were requested.
     #[serde(skip)]
     only_tainted: bool,
 }
 
-/// What tables have a line for.
+/// Subject of a table's line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DeviceLines {
     /// Each device.
@@ -67,7 +67,7 @@ pub enum DeviceLines {
     Nodes,
 }
 
-/// That drivers are away whose devices are listed since claims hold them.
+/// Warnings about missing drivers whose devices are listed since claims hold them.
 fn away_warnings(devices: &[&DeviceState<'_>], basis: &DeviceBasis<'_>) -> Vec<model::Warning> {
     let unpublished = devices.iter().filter(|state| !state.published);
     // The plugin of a driver runs on each node by itself: without a node, nothing tells which of them is away.
@@ -94,7 +94,7 @@ fn away_warnings(devices: &[&DeviceState<'_>], basis: &DeviceBasis<'_>) -> Vec<m
     .collect()
 }
 
-/// That pools are not published as a whole: devices of them may be missing in the list.
+/// Warnings about incomplete pools: devices of them may be missing in the list.
 fn incomplete_pool_warnings(
     devices: &[&DeviceState<'_>],
     basis: &DeviceBasis<'_>,
@@ -161,8 +161,7 @@ impl DeviceReport {
         }
     }
 
-    /// The report with what `devices` are, as far as that is published, and with `columns` for it in
-    /// tables.
+    /// The report with the published attributes of `devices`, and with `columns` for them in tables.
     #[must_use]
     pub fn with_attributes(mut self, devices: &[DeviceState<'_>], columns: Vec<String>) -> Self {
         let published: BTreeMap<String, &Device> = devices
@@ -228,7 +227,7 @@ impl View for DeviceReport {
     /// Devices that are not published are known from claims, and those that no claim holds from slices.
     fn missing_from_names(&self) -> Vec<String> {
         let mut kinds = vec![Kind::ResourceSlice.plural(), Kind::ResourceClaim.plural()];
-        // Which devices are tainted is known from rules, too.
+        // Tainted devices are known from rules, too.
         kinds.extend(self.only_tainted.then(|| Kind::DeviceTaintRule.plural()));
         let gaps = self.incomplete.iter();
         gaps.filter(|gap| kinds.contains(&gap.missing.as_str()))

@@ -21,7 +21,7 @@ pub struct DrainList {
     /// Version of this schema.
     #[schemars(extend("const" = API_VERSION))]
     pub api_version: String,
-    /// Which report this is.
+    /// Kind of the report.
     #[schemars(extend("const" = "DrainList"))]
     pub kind: String,
     /// The cluster, and the data that was read.

@@ -56,7 +56,7 @@ pub fn events_about(
     events
 }
 
-/// Whether the event is about this very rule, and not about an earlier one of its name.
+/// True if the event is about this very rule, and not about an earlier one of its name.
 fn is_about(found: &model::Event, rule: &DeviceTaintRule) -> bool {
     let about = &found.about;
     let (said, known) = (about.uid.as_str(), rule.uid.as_str());

@@ -42,7 +42,7 @@ pub struct Metadata {
 }
 
 impl Metadata {
-    /// The metadata of a report on what was read.
+    /// The metadata of a report on objects that were read.
     #[must_use]
     pub fn new(basis: &DeviceBasis<'_>) -> Self {
         let reading = basis.reading;
@@ -70,7 +70,7 @@ impl Metadata {
         }
     }
 
-    /// The metadata of a report on what was done, in the cluster where it was, once one was asked.
+    /// The metadata of a report on changes, in their cluster, if one was connected.
     #[must_use]
     pub fn of_cluster(cluster: Option<&Cluster>) -> Self {
         Self {
@@ -81,7 +81,7 @@ impl Metadata {
         }
     }
 
-    /// The instant for which the question was answered, of a report on what was read.
+    /// The instant for which the question was answered, of a report on objects that were read.
     #[must_use]
     pub fn observed(&self) -> Time {
         self.observed_time.unwrap_or_default()
@@ -103,7 +103,7 @@ impl Metadata {
             Some(DataSource::Cluster) => {
                 format!("server {server}, results for Kubernetes {semantics}")
             }
-            // No API server was asked, whose version could stand beside the behaviour that was applied.
+            // There was no API server, whose version could be beside the behavior that was applied.
             Some(DataSource::Files | DataSource::Kubelet) | None => {
                 format!("results for Kubernetes {semantics}")
             }
@@ -125,7 +125,7 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// What a question calls it: its context, or else its server.
+    /// Name in a question: the context, or else the server.
     #[must_use]
     pub fn name(&self) -> &str {
         self.context.as_deref().unwrap_or(&self.server)
@@ -192,14 +192,14 @@ impl Warning {
 pub struct Incomplete {
     /// Data that could not be read or evaluated, such as `pods`.
     pub missing: String,
-    /// Why the data is missing, and what that means for the report.
+    /// Reason why the data is missing, and the consequence for the report.
     pub message: String,
-    /// Which results the missing data affects: Evictions or Details.
+    /// Results that the missing data affects: Evictions or Details.
     #[serde(default)]
     pub affects: Affects,
 }
 
-/// Which results depend on missing data.
+/// Results that depend on missing data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Affects {
     /// Without this data, it is not fully known which pods are evicted by taints with effect NoExecute, or how many.
@@ -216,7 +216,8 @@ impl From<&model::Gap> for Incomplete {
             message: gap.why.clone(),
             affects: match gap.affects {
                 model::Affects::Evictions => Affects::Evictions,
-                // `ReportCompleteness` has left out what affects nothing, so that the schema needs no value for it.
+                // `ReportCompleteness` leaves out gaps that affect nothing, so that the schema needs no value
+                // for them.
                 model::Affects::Details | model::Affects::Nothing => Affects::Details,
             },
         }
@@ -224,7 +225,7 @@ impl From<&model::Gap> for Incomplete {
 }
 
 impl Incomplete {
-    /// What is missing from an answer.
+    /// Missing data of an answer.
     #[must_use]
     pub fn all(completeness: &ReportCompleteness<'_>) -> Vec<Self> {
         completeness.gaps().map(Self::from).collect()

@@ -26,15 +26,15 @@
 //! | The drains of a cluster: the stages of their units | [`drains`] |
 //! | A toleration | [`toleration`] |
 //! | The lines that tolerate taints, and who has them | [`tolerations`] |
-//! | How a report writes a count whose number is not known | [`bounds`] |
-//! | What every report carries beside its subject: warnings, gaps, and the refusal | [`answer`] |
+//! | Text of a count whose number is not known | [`bounds`] |
+//! | Parts of every report beside its subject: warnings, gaps, and the refusal | [`answer`] |
 //! | Report of a command that changed rules | [`change`] |
 //! | Warnings and gaps of a saved snapshot | [`snapshot`] |
 //! | Result of a wait | [`wait`] |
-//! | What keeps a wait from being met | [`blocker`] |
+//! | Blockers of a wait | [`blocker`] |
 //! | Progress of a wait | [`wait_progress`] |
 //! | Kubernetes events about a rule and the pods it evicts | [`events`] |
-//! | Pods that are still there, and what each waits for | [`remaining_pods`] |
+//! | Remaining pods, and their blockers | [`remaining_pods`] |
 //! | Devices in use on a node, and whether they are safe to pull | [`pod_resources`] |
 //! | Versions of the program, of the Kubernetes behaviour it knows, and of the server | [`version`] |
 //! | Tables and sections, before they are rendered | [`table`] |

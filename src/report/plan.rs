@@ -18,7 +18,7 @@ pub struct PlanReport {
     /// Version of this schema.
     #[schemars(extend("const" = API_VERSION))]
     pub api_version: String,
-    /// Which report this is.
+    /// Kind of the report.
     #[schemars(extend("const" = "PlanReport"))]
     pub kind: String,
     /// The cluster that the plan is for, and the time at which it was observed.

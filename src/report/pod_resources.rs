@@ -26,7 +26,7 @@ pub struct PodResourcesReport {
     /// Version of this schema.
     #[schemars(extend("const" = API_VERSION))]
     pub api_version: String,
-    /// Which report this is.
+    /// Kind of the report.
     #[schemars(extend("const" = "PodResourcesList"))]
     pub kind: String,
     /// Source of the data: a kubelet alone, or the Kubernetes API (or files) with which the kubelet's answer was compared.
@@ -172,7 +172,7 @@ impl PodResourcesReport {
         ];
         let dra = self.users_table(dra, |item, user| {
             let driver = item.driver.clone()?;
-            // The driver stands in a column of its own.
+            // The driver has a column of its own.
             let device = item.device.as_ref();
             let device = device.map(|id| format!("{}/{}", id.pool, id.device));
             let device = device.unwrap_or_else(|| UNKNOWN.to_owned());

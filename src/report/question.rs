@@ -14,8 +14,8 @@ impl DeviceBasis<'_> {
         engine::selection(&self.reading.snapshot, proposed, self.semantics)
     }
 
-    /// The devices whose pods the answer needs: those that are selected, and those of the same drivers
-    /// where `guards` take a share of all who use them.
+    /// Devices whose pods the answer needs: the selected ones, and those of the same drivers where `guards`
+    /// take a share of all pods that use them.
     #[must_use]
     pub fn devices_of_question(
         &self,
@@ -23,7 +23,7 @@ impl DeviceBasis<'_> {
         guards: &[Guard],
     ) -> BTreeSet<DeviceId> {
         let selected = self.selected(proposed).devices;
-        // Pods of whole drivers are read only where a share of them is asked for: they may be most of the cluster's.
+        // Pods of whole drivers are read only where a guard takes a share of them: they may be most of the cluster's.
         if !guards.iter().any(Guard::needs_whole) {
             return selected;
         }
@@ -40,13 +40,13 @@ impl DeviceBasis<'_> {
 }
 
 impl<'a> Basis<'a> {
-    /// What the `proposed` taints do.
+    /// Impact of the `proposed` taints.
     #[must_use]
     pub fn impact(&self, proposed: &'a [ProposedTaint]) -> Impact<'a> {
         engine::preview(&self.reading.snapshot, proposed, self.now, self.semantics)
     }
 
-    /// Leaves the pods that are `kept` out of what somebody agrees to by a number, in the report of these taints.
+    /// Leaves the pods that are `kept` out of the number that the user approves, in the report of these taints.
     pub fn agree_without(
         &self,
         report: &mut ImpactReport,
@@ -65,7 +65,7 @@ impl<'a> Basis<'a> {
         report.assessment.consent = agreed.consent;
     }
 
-    /// Whom the `proposed` taints hit, of the pods that were read, and what `guards` say to that.
+    /// Report of the pods read that the `proposed` taints affect, and of the results of `guards`.
     #[must_use]
     pub fn report(&self, proposed: &[ProposedTaint], guards: &[Guard]) -> ImpactReport {
         let snapshot = &self.reading.snapshot;

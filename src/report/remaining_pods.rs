@@ -1,4 +1,4 @@
-//! Pods that are still there, and what each waits for.
+//! Remaining pods, and their blockers.
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -27,7 +27,7 @@ pub struct RemainingPod {
     pub uid: Option<String>,
     /// The reason as text.
     pub message: String,
-    /// What the pod waits for; EffectDoesNotEvict if the rule's effect does not evict the pod.
+    /// Reason why the pod remains; EffectDoesNotEvict if the rule's effect does not evict the pod.
     pub reason: BlockerReason,
     /// Time since which this reason applies; null if unknown.
     pub since_time: Option<Time>,
@@ -39,7 +39,7 @@ pub struct RemainingPod {
     pub drivers: Vec<HoldingDriver>,
     /// Finalizers of the pod, which block its deletion; empty if the pod is not terminating.
     pub finalizers: Vec<String>,
-    /// Whether the pod is already terminating.
+    /// True if the pod is already terminating.
     pub terminating: bool,
 }
 
@@ -49,8 +49,8 @@ pub struct RemainingPod {
 pub struct HoldingDriver {
     /// Name of the driver.
     pub driver: String,
-    /// Whether the driver publishes devices of the node; null if unknown. Also true for a driver that has stopped
-    /// responding, because its ResourceSlices remain.
+    /// True if the driver publishes devices of the node; null if unknown. Also true for a driver that has
+    /// stopped responding, because its ResourceSlices remain.
     pub published: Option<bool>,
 }
 
@@ -87,7 +87,7 @@ impl RemainingPod {
     #[must_use]
     pub fn new(left: &PendingEviction<'_>, effect: &Effect, now: Timestamp) -> Self {
         let terminating = left.obstacle.is_terminating();
-        // What has been deleted goes whatever the rule does now.
+        // Deleted pods end whatever the rule does now.
         let waits = *effect == Effect::NoExecute || terminating;
         let waits_for = if waits {
             why(&left.obstacle, now)

@@ -19,11 +19,11 @@ use crate::model::{Affects, Gap, Kind, NodeHealth, Pod};
 use crate::naming::age::human_duration;
 use crate::naming::phrase::{counted, few, node_taints};
 
-/// What to look at when the controller says nothing about a rule.
+/// Advice if the controller writes no condition of a rule.
 pub const NO_CONDITION: &str = "if this persists, check that kube-controller-manager runs \
     device-taint-eviction-controller, with the feature gate DRADeviceTaintRules enabled";
 
-/// A pod that is still there, and what it waits for; one line.
+/// Remaining pod and its blocker, in one line.
 #[must_use]
 pub fn remaining_line(remaining: &PendingEviction<'_>, now: Timestamp) -> String {
     let pod = remaining.pod;
@@ -34,7 +34,7 @@ pub fn remaining_line(remaining: &PendingEviction<'_>, now: Timestamp) -> String
     format!("{}{node}: {}", pod.name, why(&remaining.obstacle, now))
 }
 
-/// What keeps a pod, in words.
+/// Obstacle of a pod, in words.
 #[must_use]
 pub fn why(obstacle: &EvictionObstacle, now: Timestamp) -> String {
     let ago = |since: Timestamp| human_duration(now.duration_since(since));
@@ -89,7 +89,7 @@ pub fn why(obstacle: &EvictionObstacle, now: Timestamp) -> String {
     }
 }
 
-/// What would keep a pod, in words, if the taint evicted from `now` on: no part of a toleration's time has passed then.
+/// Obstacle of a pod, in words, if the taint evicted from `now` on: no part of a toleration's time has passed then.
 #[must_use]
 pub fn why_if_evicting(obstacle: &EvictionObstacle, now: Timestamp) -> String {
     if let EvictionObstacle::Tolerates { until } = obstacle {
@@ -99,10 +99,10 @@ pub fn why_if_evicting(obstacle: &EvictionObstacle, now: Timestamp) -> String {
     why(obstacle, now)
 }
 
-/// Since when the pod waits for what keeps it, and until when at most.
+/// Time since when the pod waits for its blocker, and the latest end.
 #[must_use]
 pub fn times(left: &PendingEviction<'_>) -> (Option<Timestamp>, Option<Timestamp>) {
-    // What is left when the grace period is over, is waited for since then.
+    // Waiting beyond the grace period counts from its end.
     let overdue = left.pod.deletion.as_ref().map(|deletion| deletion.at);
     match &left.obstacle {
         EvictionObstacle::Controller { since } => (Some(*since), None),
@@ -116,10 +116,10 @@ pub fn times(left: &PendingEviction<'_>) -> (Option<Timestamp>, Option<Timestamp
     }
 }
 
-/// What to do about a driver that holds devices, and what not.
+/// Advice about a driver that holds devices.
 const DRIVER_ADVICE: &str = "force deletion would release the claim in the API, but not the device";
 
-/// What keeps a pod whose containers have ended, in words.
+/// Blocker of a pod whose containers have ended, in words.
 pub(in crate::report) fn stuck(blocker: &TerminationBlocker, now: Timestamp) -> String {
     let ago = |since: &Timestamp| human_duration(now.duration_since(*since));
     match blocker {
@@ -162,8 +162,8 @@ fn holder(holder: &UnreleasedDriver, now: Timestamp) -> String {
     }
 }
 
-/// How far an eviction is: `3 gone, 1 terminating, 2 not yet evicted`. Who was to go and has ended meanwhile is gone
-/// but for its object.
+/// Progress of an eviction: `3 gone, 1 terminating, 2 not yet evicted`. A pod to be evicted that has ended is
+/// gone but for its object.
 #[must_use]
 pub fn progress_line(remaining: &[PendingEviction<'_>], seen: &Observation<'_>) -> String {
     let terminating = remaining
@@ -185,11 +185,10 @@ pub fn progress_line(remaining: &[PendingEviction<'_>], seen: &Observation<'_>) 
     format!("{gone} gone, {terminating} terminating, {waiting} not yet evicted{more}")
 }
 
-/// The pod that will take longest as far as that can be known: one that waits for somebody, else the
-/// one with the latest time.
+/// The pod that will take longest as far as that can be known: one without a time, else the one with the latest.
 #[must_use]
 pub fn slowest<'r, 'a>(remaining: &'r [PendingEviction<'a>]) -> Option<&'r PendingEviction<'a>> {
-    // First by what has to happen, from the controller's turn to repairs by hand: only times of one kind compare.
+    // First by the next event, from the controller's turn to repairs by hand: only times of one kind compare.
     let key = |left: &&PendingEviction<'_>| match &left.obstacle {
         EvictionObstacle::Controller { since } => (0, *since),
         EvictionObstacle::GracePeriod { until, .. } => (1, *until),
@@ -202,8 +201,8 @@ pub fn slowest<'r, 'a>(remaining: &'r [PendingEviction<'a>]) -> Option<&'r Pendi
     remaining.iter().max_by_key(key)
 }
 
-/// What the removal of taints sets free, and what still keeps devices from being allocated; nothing is free where
-/// one of these kinds is `unread`.
+/// Devices that the removal of taints frees, and the reasons why others stay unallocatable; nothing is free
+/// where one of these kinds is `unread`.
 #[must_use]
 pub fn release_lines(released: &[DeviceRelease<'_>], unread: &BTreeSet<Kind>) -> Vec<String> {
     // Slices and rules hold the other taints of a device; a claim holds it whatever taints it.
@@ -283,7 +282,7 @@ fn held(device: &DeviceRelease<'_>) -> Option<String> {
     (!claims.is_empty()).then(|| format!("{} by {}", device.device, first_of(&claims)))
 }
 
-/// What else keeps a device from being allocated that no claim holds and nothing taints.
+/// Other reasons that keep a device from being allocated that no claim holds and nothing taints.
 fn not_free(device: &DeviceRelease<'_>) -> Option<String> {
     if !device.is_published {
         return Some("not published by its driver".to_owned());
@@ -316,20 +315,20 @@ fn not_free(device: &DeviceRelease<'_>) -> Option<String> {
     }
 }
 
-/// What is known of an effect that was lowered.
+/// Observation of a lowered effect.
 #[derive(Clone, Copy, Debug)]
 pub struct DowngradeObservation {
     /// The server's clock before the first rule was changed; nothing where it is not known.
     pub pulled: Option<Timestamp>,
-    /// Whether the controller has judged the rules as they are since.
+    /// True if the controller has observed the rules as they are since.
     pub confirmed: bool,
-    /// When it was looked at.
+    /// Time of the observation.
     pub now: Timestamp,
 }
 
 impl DowngradeObservation {
-    /// Whether the pod had its node before the effect was lowered: what the scheduler placed since, on devices
-    /// that became schedulable by it, was never to be evicted.
+    /// True if the pod had its node before the effect was lowered: pods scheduled since, on devices that
+    /// became schedulable by it, were never to be evicted.
     fn was_there(&self, pod: &Pod) -> bool {
         let said = pod.scheduling.as_ref().and_then(|it| it.said.as_ref());
         let placed = said.and_then(|said| said.since);
@@ -340,24 +339,23 @@ impl DowngradeObservation {
     }
 }
 
-/// What a deescalation has found about the pods of its rules.
+/// Result of a deescalation for the pods of its rules.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DowngradeImpact {
     /// Pods that were to be evicted, and are not.
     pub cancelled: usize,
-    /// Whether the controller has judged the rules as they are since.
+    /// True if the controller has observed the rules as they are since.
     pub confirmed: bool,
     /// Pods that will be evicted all the same, by other taints.
     pub still: usize,
     /// Pods that were evicted already and are terminating, by name.
     pub terminating: Vec<String>,
-    /// What could not be read, so that there may be more of each.
+    /// Missing data: there may be more of each.
     pub unknown: Vec<String>,
 }
 
 impl DowngradeImpact {
-    /// What the rules that are the considered ones of `impact` would have done, with what is not known
-    /// of it.
+    /// Evictions that the considered rules of `impact` would have done, with the gaps.
     #[must_use]
     pub fn of(impact: &Impact<'_>, gaps: &[Gap], downgrade: &DowngradeObservation) -> Self {
         let evicted = impact.pods.iter().filter(|pod| match pod.verdict {
@@ -365,7 +363,7 @@ impl DowngradeImpact {
             Verdict::Tolerates | Verdict::Terminating | Verdict::NotEvicted(_) => false,
         });
         let (still, cancelled): (Vec<_>, Vec<_>) = evicted.partition(|pod| pod.has_foreign_cause());
-        // Whether somebody is on the way out depends on nothing around.
+        // A terminating pod is known without the facts around it.
         let around = TerminationFacts {
             claims: &[],
             nodes: &BTreeMap::new(),
@@ -384,7 +382,7 @@ impl DowngradeImpact {
     }
 }
 
-/// What became of the evictions of rules whose effect was lowered.
+/// Line about the evictions of rules whose effect was lowered.
 #[must_use]
 pub fn downgraded_line(downgraded: &DowngradeImpact) -> String {
     let is_known = downgraded.unknown.is_empty();
@@ -482,7 +480,7 @@ mod tests {
             downgraded_line(&downgraded(pulled, true)),
             "1 eviction was pending and is cancelled"
         );
-        // Nobody has seen it cancelled.
+        // The cancellation was not observed.
         assert_eq!(
             downgraded_line(&downgraded(pulled, false)),
             "1 eviction was pending, and the controller has not yet confirmed that it is cancelled"
@@ -539,7 +537,7 @@ mod tests {
             progress_line(&[], &seen(3, 1, 0)),
             "2 gone, 0 terminating, 0 not yet evicted, 1 no longer to be evicted"
         );
-        // Whoever was evicted and has ended is not one who was let off.
+        // A pod that was evicted and has ended was not spared.
         assert_eq!(
             progress_line(&[], &seen(3, 0, 1)),
             "2 gone, 0 terminating, 0 not yet evicted, 1 ended"

@@ -27,7 +27,7 @@ pub fn resource_name(name: &str) -> String {
     rule::qualified(name)
 }
 
-/// What a row of the list is about, besides the rule itself.
+/// Facts of a row of the list, besides the rule itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleRow {
     /// The rule.
@@ -36,17 +36,17 @@ pub struct RuleRow {
     pub devices: Count,
     /// The pods that it evicts, or would with effect NoExecute, without those that are terminating.
     pub pods: Count,
-    /// The pods that use its devices and are on their way out already, whoever deleted them.
+    /// Terminating pods that use its devices, deleted by any client.
     pub terminating: Count,
     /// The pods that use its devices and are not evicted by it.
     pub staying: Count,
     /// True if its device is published as other hardware than the rule notes.
     pub is_other_hardware: bool,
-    /// What its condition is worth.
+    /// Status of its evictions.
     pub evicting: EvictionStatus,
 }
 
-/// The rules of a cluster. As data it is the list of the objects as they were served, with what each does.
+/// The rules of a cluster. As data it is the list of the objects as they were served, with a summary of each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RuleList {
     rows: Vec<RuleRow>,
@@ -74,7 +74,7 @@ impl RuleList {
         }
     }
 
-    /// The list with what was odd and what was not known when its rows were made from `impact`.
+    /// The list with the warnings and gaps of `impact`, from which its rows were made.
     #[must_use]
     pub fn from_answer(self, impact: &Impact<'_>, basis: &Basis<'_>) -> Self {
         let reading = basis.reading;
@@ -112,7 +112,7 @@ impl Answer for RuleList {
     }
 }
 
-/// The rows of `rules`, all of which were considered in `impact`; those of `other_hardware` are told.
+/// The rows of `rules`, all of which were considered in `impact`; those of `other_hardware` get a note.
 #[must_use]
 pub fn rows(
     rules: Vec<DeviceTaintRule>,
@@ -341,7 +341,7 @@ fn notes(row: &RuleRow, now: Timestamp) -> String {
     notes.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// Progress of the evictions, as far as the condition and the pods show it.
+/// Progress of the evictions, by the condition and the pods.
 fn eviction(row: &RuleRow) -> Option<&'static str> {
     match (row.evicting, &row.rule.taint.effect) {
         (EvictionStatus::Outdated, _) => Some("stale"),
@@ -367,7 +367,7 @@ fn taint(row: &RuleRow) -> String {
     }
 }
 
-/// Rules as they were served, for `-o json`, `yaml` and `name`; one alone stands for itself.
+/// Rules as they were served, for `-o json`, `yaml` and `name`; a single one is no list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ObjectList(pub Vec<Value>);
 

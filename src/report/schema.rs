@@ -75,8 +75,8 @@ pub fn files() -> [(&'static str, Schema); 12] {
 
 /// The kinds of the reports that have a schema, in the order of [`files`].
 ///
-/// A list of its own, so that the program that is released does not carry what makes the schemas: that
-/// is a good part of its size, for a few words.
+/// A list of its own, so that the released program does not carry the generator of the schemas: that is a
+/// good part of its size, for a few words.
 #[must_use]
 pub fn kinds() -> Vec<String> {
     KINDS.map(str::to_owned).to_vec()
@@ -97,8 +97,7 @@ const KINDS: [&str; 12] = [
     "PlanReport",
 ];
 
-/// The schema of what is written: a field that is always there is required, also when it may be
-/// null.
+/// The schema of the written document: a field that is always there is required, also when it may be null.
 fn schema_of<T: JsonSchema>() -> Schema {
     SchemaSettings::draft2020_12()
         .for_serialize()

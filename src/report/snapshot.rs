@@ -42,7 +42,7 @@ fn incomplete(gaps: &[model::Gap]) -> Vec<Incomplete> {
     incomplete
 }
 
-/// That the input lacks all kinds the absence of which means the same.
+/// Missing kinds whose absence has the same consequence.
 fn without_kinds(gaps: &[model::Gap], without: &str, affects: Affects) -> Incomplete {
     let counted = gaps
         .iter()

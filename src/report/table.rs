@@ -12,43 +12,43 @@ pub trait View: serde::Serialize {
     /// The report for people, from the most important to the least.
     fn sections(&self) -> Vec<Section>;
 
-    /// What the report is about, for scripts: one name each, in the report's order.
+    /// Names of the report's objects, for scripts, in the report's order.
     fn names(&self) -> Vec<String>;
 
-    /// What stands at the head of a page of its own.
+    /// Heading of a page of its own.
     fn heading(&self) -> Heading {
         Heading::default()
     }
 
-    /// The words that stand out on a terminal, and in which way.
+    /// Words with a tone on a terminal.
     fn tones(&self) -> &'static [(&'static str, Tone)] {
         &[(crate::model::UNKNOWN, Tone::Doubtful)]
     }
 
-    /// Why names may be missing, one line each: nothing else than the names can be said where only
-    /// they are printed. Empty when they are all there.
+    /// Reasons why names may be missing, one line each: only names can be printed where only they are wanted.
+    /// Empty when they are all there.
     fn missing_from_names(&self) -> Vec<String> {
         Vec::new()
     }
 }
 
-/// What stands at the head of a page: what it is about, and where it is from.
+/// Heading of a page: subject and source.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Heading {
-    /// What it is about, in a few words.
+    /// Subject, in a few words.
     pub title: String,
     /// Where it is from and of when, a fact each.
     pub origin: Vec<String>,
 }
 
-/// What a word says about what it is said of, from the best to the worst.
+/// Tone of a word, from the best to the worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tone {
     /// It is well.
     Good,
     /// It is worth a second look.
     Doubtful,
-    /// It hurts.
+    /// Harm or failure.
     Bad,
 }
 
@@ -62,9 +62,9 @@ pub enum Shown {
     Wide,
     /// Only where there is no room: not in wide tables, nor in documents.
     Narrow,
-    /// Only in Markdown, which is passed on without what standard error says.
+    /// Only in Markdown, which is passed on without standard error.
     Document,
-    /// Only in pages of their own, which are looked at.
+    /// Only in pages of their own.
     Page,
     /// In all but pages, which say it in another form.
     Unpaged,
@@ -77,11 +77,11 @@ pub struct Section {
     pub title: Option<Cow<'static, str>>,
     /// Where it is shown.
     pub shown: Shown,
-    /// Whether it is the verdict: text, which is read from its end, has it last.
+    /// True if it is the verdict: text, which is read from its end, has it last.
     pub is_verdict: bool,
-    /// How a page makes it stand out; absent where it does not.
+    /// Tone of it on a page; absent where it has none.
     pub tone: Option<Tone>,
-    /// What stands above it in a page where it has no heading; empty where that is nothing, too.
+    /// Caption in a page where it has no heading; may be empty.
     pub caption: &'static str,
     /// The content.
     pub body: Body,
@@ -121,7 +121,7 @@ impl Section {
         })
     }
 
-    /// What follows from what, without a heading.
+    /// Chain of causes, without a heading.
     #[must_use]
     pub fn chain(lines: Vec<ChainLine>) -> Self {
         Self::of(Body::Chain(lines))
@@ -133,7 +133,7 @@ impl Section {
         Self::of(Body::Facts(facts)).shown(Shown::Page)
     }
 
-    /// What happens when, in pages only.
+    /// Timelines, in pages only.
     #[must_use]
     pub fn charts(charts: Vec<Chart>) -> Self {
         Self::of(Body::Charts(charts)).shown(Shown::Page)
@@ -173,7 +173,7 @@ impl Section {
         self
     }
 
-    /// Makes the section stand out in pages.
+    /// Marks the section in pages.
     #[must_use]
     pub fn toned(mut self, tone: impl Into<Option<Tone>>) -> Self {
         self.tone = tone.into();
@@ -187,7 +187,7 @@ impl Section {
         self
     }
 
-    /// Says in which formats the section is shown.
+    /// Sets the formats in which the section is shown.
     #[must_use]
     pub fn shown(mut self, shown: Shown) -> Self {
         self.shown = shown;
@@ -195,7 +195,7 @@ impl Section {
     }
 }
 
-/// What a section holds.
+/// Content of a section.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Body {
     /// Sentences, each a line of its own.
@@ -208,46 +208,46 @@ pub enum Body {
     Grouped(Grouped),
     /// Rows and columns that are folded where lines are too short.
     Folding(Folding),
-    /// What follows from what.
+    /// Chain of causes.
     Chain(Vec<ChainLine>),
     /// Facts, each with its name; only pages show them.
     Facts(Vec<(&'static str, String)>),
-    /// What happens when; only pages show them.
+    /// Timelines; only pages show them.
     Charts(Vec<Chart>),
 }
 
-/// What happens when, as a picture.
+/// Timeline, as a picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chart {
-    /// What is told about the whole of it; empty where that is nothing.
+    /// Note on the whole of it; may be empty.
     pub note: String,
     /// The moments, in order.
     pub moments: Vec<Moment>,
-    /// When all is over, and in words what is then; absent where that is not known.
+    /// End of the timeline, and its event in words; absent where it is not known.
     pub end: Option<(u64, String)>,
 }
 
-/// How much happens at one moment.
+/// Number of events at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Moment {
     /// Seconds from the beginning.
     pub seconds: u64,
     /// The moment in words.
     pub when: String,
-    /// How much happens.
+    /// Number of events.
     pub number: usize,
-    /// That in words.
+    /// The number in words.
     pub what: String,
 }
 
-/// One thing that is the case, below what it follows from.
+/// A fact, below its cause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChainLine {
-    /// How deep it stands.
+    /// Depth of the line.
     pub depth: usize,
-    /// What is the case.
+    /// Text of the line.
     pub text: String,
-    /// Where that stands; absent for what follows from others.
+    /// Source of the fact; absent for a consequence of others.
     pub source: Option<String>,
 }
 
@@ -261,7 +261,7 @@ pub struct Grouped {
 }
 
 /// Rows and columns of which nothing is left out or cut: where lines of a terminal are too short for the
-/// rows, only the first columns stand side by side, and the others below them.
+/// rows, only the first columns are side by side, and the others below them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Folding {
     /// The rows and columns.
@@ -274,13 +274,13 @@ pub struct Folding {
 /// Rows that belong together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// What stands above them.
+    /// Title above them.
     pub title: String,
-    /// How many there are.
+    /// Number of rows.
     pub rows: usize,
 }
 
-/// Whether a table begins with the names of its columns.
+/// Header line of a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Headers {
     /// It does.
@@ -311,7 +311,7 @@ impl Table {
     #[must_use]
     pub fn without_headers(mut self) -> Self {
         for column in &mut self.columns {
-            // That all are empty tells the renderer to leave the line out.
+            // An empty header in all columns makes the renderer leave the line out.
             column.header = Cow::Borrowed("");
         }
         self
@@ -321,17 +321,16 @@ impl Table {
 /// One column of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// What stands above it: upper case, without spaces; empty in all columns of a table that has no
-    /// line of headers.
+    /// Header of the column: upper case, without spaces; empty in all columns of a table that has no line of headers.
     pub header: Cow<'static, str>,
     /// Where it is shown.
     pub shown: Shown,
-    /// How its cells are laid out.
+    /// Layout of its cells.
     pub content: Content,
-    /// Whether it leaves a table that is too wide for the terminal: zero never does, of the others the
-    /// highest is the first to go.
+    /// Order of leaving a table that is too wide for the terminal: zero never leaves, of the others the
+    /// highest leaves first.
     pub leaves: u8,
-    /// Words that its cells may be, in the order in which pages sort them, and what each says.
+    /// Possible words of its cells, in the order in which pages sort them, and the tone of each.
     pub words: &'static [(&'static str, Option<Tone>)],
 }
 
@@ -360,14 +359,14 @@ impl Column {
         Self::of(header, Content::Items)
     }
 
-    /// A column of words that somebody has asked for by this name.
+    /// A column of words that the user requested by this name.
     #[must_use]
     pub fn asked(header: String) -> Self {
         Self {
             header: Cow::Owned(header),
             shown: Shown::Always,
             content: Content::Name,
-            // It stays however narrow the terminal is, since it was asked for by name.
+            // It stays however narrow the terminal is, since the user requested it by name.
             leaves: 0,
             words: &[],
         }
@@ -396,14 +395,14 @@ impl Column {
         self
     }
 
-    /// Says which words its cells may be, in their order, and what each says.
+    /// Sets the possible words of its cells, in their order, and the tone of each.
     #[must_use]
     pub const fn of_words(mut self, words: &'static [(&'static str, Option<Tone>)]) -> Self {
         self.words = words;
         self
     }
 
-    /// Shows the column in tables that are not wide only: it stands for a longer one there.
+    /// Shows the column only in tables that are not wide: it replaces a longer one there.
     #[must_use]
     pub const fn narrow(mut self) -> Self {
         self.shown = Shown::Narrow;
@@ -418,7 +417,7 @@ impl Column {
     }
 }
 
-/// What the cells of a column hold, as far as their layout goes.
+/// Content of a column's cells, as far as their layout goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
     /// Names: never broken, so that they can be copied.

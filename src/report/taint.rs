@@ -20,7 +20,7 @@ pub enum TaintSource {
     ResourceSlice,
 }
 
-/// Whose taint it is: its source and the name of the object, absent for a rule that does not exist.
+/// Source of the taint, and the name of the object, absent for a rule that does not exist.
 ///
 /// `proposed` are the taints of the question, which [`Origin::Proposed`] counts through.
 fn source_of(origin: Origin<'_>, proposed: &[&ProposedTaint]) -> (TaintSource, Option<String>) {
@@ -34,7 +34,7 @@ fn source_of(origin: Origin<'_>, proposed: &[&ProposedTaint]) -> (TaintSource, O
     }
 }
 
-/// A taint, and what sets it.
+/// A taint and its source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Taint {
@@ -60,10 +60,10 @@ impl Taint {
         Self::from_source(taint, TaintSource::DeviceTaintRule, rule.map(str::to_owned))
     }
 
-    /// The taint of a driver, whatever slice it stands in.
+    /// The taint of a driver, in any slice.
     #[must_use]
     pub fn of_driver(taint: &model::Taint) -> Self {
-        // Such a taint stands for devices in several slices, none of which could be named for all.
+        // Such a taint is on devices in several slices, none of which could be named for all.
         Self::from_source(taint, TaintSource::ResourceSlice, None)
     }
 
@@ -73,7 +73,7 @@ impl Taint {
         Self::of_origin(present.taint, present.origin, proposed)
     }
 
-    /// The taint with whose it is; `proposed` are the taints of the question.
+    /// The taint with its owner; `proposed` are the taints of the question.
     #[must_use]
     pub fn of_origin(
         taint: &model::Taint,
@@ -95,13 +95,13 @@ impl Taint {
         }
     }
 
-    /// The taint with whose it is, such as `example.com/ecc=high:NoExecute (driver)`.
+    /// The taint with its owner, such as `example.com/ecc=high:NoExecute (driver)`.
     #[must_use]
     pub fn cell(&self) -> String {
         format!("{self} ({})", self.owner())
     }
 
-    /// Whose it is, in words: `rule NAME`, `this taint` for one that does not exist yet, `driver`.
+    /// Owner in words: `rule NAME`, `this taint` for one that does not exist yet, `driver`.
     #[must_use]
     pub fn owner(&self) -> String {
         match (self.source, &self.source_name) {

@@ -24,7 +24,7 @@ pub struct TolerationReport {
     /// Version of this schema.
     #[schemars(extend("const" = API_VERSION))]
     pub api_version: String,
-    /// Which report this is.
+    /// Kind of the report.
     #[schemars(extend("const" = "TolerationList"))]
     pub kind: String,
     /// The cluster, and the data that was read.
@@ -50,9 +50,9 @@ pub struct TolerantReport {
     pub namespace: String,
     /// Name of the object.
     pub name: String,
-    /// How the taint is tolerated: Key or Wildcard.
+    /// Kind of toleration: Key or Wildcard.
     pub tolerance: Tolerance,
-    /// Whether all requests of the claim or claim template that tolerate the taint have admin access.
+    /// True if all requests of the claim or claim template that tolerate the taint have admin access.
     pub admin_access: bool,
     /// The tolerations that match the taint.
     pub tolerations: Vec<TolerationView>,
@@ -124,7 +124,7 @@ pub fn tolerant_report(
 }
 
 impl TolerationReport {
-    /// Who tolerates these taints.
+    /// Lists the claims and claim templates that tolerate these taints.
     #[must_use]
     pub fn new(
         taints: Vec<Taint>,
@@ -151,7 +151,7 @@ impl TolerationReport {
         }
     }
 
-    /// With what is odd, and what could not be read.
+    /// With warnings and missing data.
     #[must_use]
     pub fn with(mut self, warnings: Vec<Warning>, incomplete: Vec<Incomplete>) -> Self {
         self.warnings = warnings;
@@ -179,7 +179,7 @@ impl View for TolerationReport {
             ],
             rows: self.items.iter().map(TolerantReport::row).collect(),
         };
-        // On a narrow terminal: namespace, name, tolerance, and for what.
+        // On a narrow terminal: namespace, name, tolerance, and the matched taint.
         sections.push(Section::folded(table, &[2, 3, 0, 5]));
         sections
     }

@@ -61,7 +61,7 @@ impl NotEvictedPod {
         }
     }
 
-    /// Who it is and why it stays.
+    /// Name of the pod and its reason to stay.
     #[must_use]
     pub fn line(&self) -> String {
         format!("{}/{} ({})", self.namespace, self.name, self.message)
@@ -105,7 +105,7 @@ fn not_evicted(why: NotEvicted) -> &'static str {
     }
 }
 
-/// That pods stay on the devices, in one line; nothing where none does.
+/// Line about pods that stay on the devices; absent where none does.
 #[must_use]
 pub fn not_evicted_line(staying: &[NotEvictedPod]) -> Option<String> {
     if staying.is_empty() {

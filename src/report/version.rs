@@ -10,7 +10,7 @@ use super::table::{Column, Section, Table, View};
 use crate::engine::Semantics;
 use crate::model::{self, Minor};
 
-/// How many letters of a commit tell it from others.
+/// Number of letters that tell a commit from others.
 const SHORT: usize = 12;
 
 /// Report of `version`: this program and the server.
@@ -22,7 +22,7 @@ pub struct VersionReport {
     /// Version of this schema.
     #[schemars(extend("const" = API_VERSION))]
     pub api_version: String,
-    /// Which report this is.
+    /// Kind of the report.
     #[schemars(extend("const" = "VersionReport"))]
     pub kind: String,
     /// The server; context and server are null if no server was contacted, or none responded.
@@ -37,7 +37,7 @@ pub struct VersionReport {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Client {
-    /// What it was built from.
+    /// Source of the build.
     #[serde(flatten)]
     pub build: Build,
     /// The oldest supported version of Kubernetes, such as `1.35`.
@@ -51,7 +51,7 @@ pub struct Client {
     pub known_defects: Vec<KnownDefect>,
 }
 
-/// What the program was built from.
+/// Source that the program was built from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Build {
@@ -59,7 +59,7 @@ pub struct Build {
     pub version: String,
     /// The commit of the source of the build; null for a development build, or if unknown.
     pub commit: Option<String>,
-    /// Whether the source of the build differs from the commit; false if the commit is null.
+    /// True if the source of the build differs from the commit; false if the commit is null.
     pub modified: bool,
     /// Date of the commit, or the date set by the builder, as YYYY-MM-DD in UTC; null if unknown.
     pub commit_date: Option<String>,
@@ -88,7 +88,7 @@ pub struct Server {
     /// The Kubernetes version whose behavior the plugin assumes for the server. If the server's version is unknown,
     /// this is the newest supported version. Null if the server is older than 1.34.
     pub semantics: Option<String>,
-    /// Whether the server serves DeviceTaintRules; otherwise only taints of drivers apply.
+    /// True if the server serves DeviceTaintRules; otherwise only taints of drivers apply.
     pub serves_rules: bool,
     /// Resources of the API group resource.k8s.io that this program uses, each with the API version that is
     /// used.
@@ -165,7 +165,7 @@ impl VersionReport {
     }
 }
 
-/// What a server reports about its release.
+/// Release that a server reports.
 #[derive(Clone, Debug, Default)]
 pub struct ServerRelease {
     /// The version as the server reports it, such as `v1.37.0`; absent if it is unknown.
@@ -186,7 +186,7 @@ impl Server {
         let ServerRelease { git_version, minor } = release;
         let semantics = match minor {
             Some(minor) => Semantics::of(minor),
-            // As every command treats a server of unknown version: the report says what they do.
+            // As every command treats a server of unknown version.
             None => Some(Semantics::assumed()),
         };
         let is_rule = |it: &&Resource| it.name == model::Kind::DeviceTaintRule.plural();

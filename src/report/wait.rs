@@ -10,7 +10,7 @@ use super::table::{Section, Shown, View};
 use super::unevicted_pods::{NotEvictedPod, not_evicted_line};
 use crate::engine::settle::Goal;
 
-/// Which report this is.
+/// Kind of the report.
 const KIND: &str = "WaitReport";
 
 /// Report of `wait`, also part of other reports: whether the condition of the wait was met, and if not, what
@@ -23,7 +23,7 @@ pub struct WaitReport {
     /// Version of this schema.
     #[schemars(extend("const" = API_VERSION))]
     pub api_version: String,
-    /// Which report this is.
+    /// Kind of the report.
     #[schemars(extend("const" = "WaitReport"))]
     pub kind: String,
     /// The cluster of the rules.
@@ -31,7 +31,7 @@ pub struct WaitReport {
     /// Condition of the wait, as in --for: evicted, idle, observed or deleted.
     #[serde(rename = "for")]
     pub goal: String,
-    /// Whether the condition of the wait was met.
+    /// True if the condition of the wait was met.
     pub met: bool,
     /// Duration of the wait, in whole seconds.
     pub waited_seconds: u64,
@@ -40,7 +40,7 @@ pub struct WaitReport {
     /// Pods that the rules evict, now or later, and that the wait has observed so far, including pods that no
     /// longer exist.
     pub seen_pod_count: usize,
-    /// What the command still waited for at the end, pods first; empty if the condition was met.
+    /// Blockers left at the end, pods first; empty if the condition was met.
     pub blockers: Vec<Blocker>,
     /// The pods that use the devices of the rules and are not evicted, ordered by name. With `--for evicted`, the wait
     /// does not wait for them.
@@ -52,8 +52,7 @@ pub struct WaitReport {
 }
 
 impl WaitReport {
-    /// A wait for the rules of these names that lasted so many seconds; what is `left` is absent when
-    /// it was met.
+    /// A wait for the rules of these names that lasted so many seconds; blockers `left` are absent when it was met.
     #[must_use]
     pub fn new(goal: Goal, rules: Vec<String>, left: Option<Vec<Blocker>>) -> Self {
         Self {
@@ -84,7 +83,7 @@ impl WaitReport {
     }
 }
 
-/// What is waited for, as it is typed.
+/// Goal of the wait, as it is typed.
 #[must_use]
 pub fn goal_name(goal: Goal) -> &'static str {
     match goal {

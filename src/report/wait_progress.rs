@@ -12,24 +12,24 @@ use crate::engine::settle::{Goal, Observation, OpenCondition, WaitFacts, WaitSte
 use crate::model::DeviceTaintRule;
 use crate::naming::phrase::few;
 
-/// How many open conditions a look describes while the wait goes on.
+/// Number of open conditions that an observation describes while the wait goes on.
 const LEFT_WHILE_WAITING: usize = 64;
 
-/// What one look has shown, for whoever waits.
+/// Result of one observation, for the user who waits.
 pub struct WaitProgress {
-    /// What to do next.
+    /// Next step.
     pub step: WaitStep,
     /// The rules that are waited for, as they are.
     pub rules: Vec<DeviceTaintRule>,
-    /// How far it is, in a few words that change only then.
+    /// Progress in a few words that change only with it.
     pub state: String,
-    /// How far it is, with what takes longest.
+    /// Progress, with the slowest pod.
     pub line: String,
     /// Number of pods to evict that were seen.
     pub pods: usize,
-    /// How many of them are still left, as last observed.
+    /// Number of pods still left, as last observed.
     pub pods_left: usize,
-    /// What remains: all of it when the wait ends with that, else the first few.
+    /// Remaining blockers: all of them when the wait ends with that, else the first few.
     pub left: Vec<Blocker>,
     /// The pods that were deleted by force, by name.
     pub not_released: Vec<UnreleasedPod>,
@@ -42,7 +42,7 @@ pub struct WaitProgress {
 }
 
 impl WaitProgress {
-    /// What an observation comes to.
+    /// Evaluates an observation.
     #[must_use]
     pub fn new(seen: Observation<'_>, facts: WaitFacts<'_>, now: Timestamp) -> Self {
         let state = state(&seen, &facts);
@@ -94,8 +94,8 @@ impl WaitProgress {
 }
 
 impl WaitProgress {
-    /// Whether the look shows how far it is: not where a rule is gone, or was changed, so that its pods are
-    /// not looked at any more, nor where they cannot be read.
+    /// True if the observation shows progress: not where a rule is gone, or was changed, so that its pods are
+    /// not observed any more, nor where they cannot be read.
     #[must_use]
     pub fn shows_progress(&self) -> bool {
         match self.step {
@@ -122,7 +122,7 @@ fn not_released(open: &[OpenCondition<'_>]) -> Vec<UnreleasedPod> {
     found.collect()
 }
 
-/// How far it is, in a few words that change only then.
+/// Progress in a few words that change only with it.
 fn state(seen: &Observation<'_>, facts: &WaitFacts<'_>) -> String {
     match seen.goal {
         Goal::Idle(_) => match facts.holders.len() {

@@ -1,4 +1,4 @@
-//! What may come into the program, of all that it is built from on the platforms that are released.
+//! Dependencies allowed in the program on the released platforms.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
@@ -47,7 +47,7 @@ struct Package {
     version: String,
     licence: String,
     source: Option<String>,
-    /// Whether it becomes part of the program, or builds it; others are for tests.
+    /// True if it becomes part of the program, or builds it; others are for tests.
     is_part: bool,
 }
 
@@ -82,7 +82,7 @@ fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// What the program is built from, in all its depth.
+/// All dependencies of the program, direct or not.
 fn parts(resolve: &Value) -> BTreeSet<&str> {
     let nodes = resolve["nodes"].as_array().expect("a list").iter();
     let nodes: BTreeMap<&str, &Value> = nodes
@@ -107,8 +107,8 @@ fn is_for_the_program(dependency: &Value) -> bool {
     kinds.any(|kind| kind["kind"] != "dev")
 }
 
-/// Whether these licences give the right to it: an expression of SPDX, with `/` for `OR` as in older manifests. `AND`
-/// is taken to bind last, which refuses rather too much.
+/// True if these licences give the right to it: an expression of SPDX, with `/` for `OR` as in older
+/// manifests. `AND` is taken to bind last, which refuses rather too much.
 fn is_licensed(expression: &str) -> bool {
     let expression = expression.replace('/', " OR ");
     expression.split(" AND ").all(|part| {

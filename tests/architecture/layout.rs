@@ -1,14 +1,14 @@
-//! Which file is meant by a path?
+//! Files behind module paths.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::names::Name;
 use super::source::Source;
 
-/// The modules of the crate, and what their roots export.
+/// The modules of the crate, and the exports of their roots.
 pub struct Layout<'a> {
     sources: BTreeMap<&'a [String], &'a Source>,
-    /// What `mod.rs` exports: by module, the path behind every name.
+    /// Exports of `mod.rs`: by module, the path behind every name.
     exports: BTreeMap<&'a [String], &'a [(Name, String)]>,
 }
 
@@ -73,15 +73,15 @@ impl<'a> Layout<'a> {
         let exports = self.exports.get(module).copied().unwrap_or_default();
         let named = exports.iter().find(|(_, name)| name == wanted);
         let behind = named.and_then(|(path, _)| self.absolute(module, path));
-        // Whoever exports itself would send us round and round.
+        // An export of itself would recurse forever.
         match behind.filter(|behind| behind != path) {
             Some(behind) => self.definition(&behind),
             None => module,
         }
     }
 
-    /// Which files each file names, exports followed to where a thing is defined. Roots export and
-    /// use nothing, so they are left out.
+    /// Files that each file names, exports followed to where a thing is defined. Roots export and use
+    /// nothing, so they are left out.
     pub fn uses(&self) -> BTreeMap<&'a [String], BTreeSet<&'a [String]>> {
         let files = self.sources.iter().filter(|(_, source)| !source.is_root());
         files

@@ -20,7 +20,7 @@ use table::{Row, rows};
 /// Lines of code a file may have, comments and its own tests left aside.
 const LONGEST_FILE: usize = 600;
 
-/// What a part may not do, in the words of the table, and the names by which code would do it.
+/// Acts forbidden to a part, in the words of the table, and the names by which code would do them.
 const FORBIDDEN: &[(&str, &[&str])] = &[
     (
         "I/O",
@@ -65,8 +65,8 @@ fn row_of<'a>(rows: &'a [Row], module: &[String]) -> Option<&'a Row> {
     fitting.max_by_key(|row| row.module.len())
 }
 
-/// Whether a part may name what stands at a path, which belongs to the part `other`. Nobody has to
-/// list what is a part of itself.
+/// True if a part may name the item at a path, which belongs to the part `other`. Items of the part itself
+/// need no listing.
 fn is_allowed(row: &Row, other: &Row, path: &[String], rows: &[Row]) -> bool {
     let place = |wanted: &Row| rows.iter().position(|row| row.module == wanted.module);
     let among_all = || other.module[0] != row.module[0] && place(other) < place(row);

@@ -1,4 +1,4 @@
-//! Which names does code use?
+//! Names that code uses.
 
 use std::collections::BTreeSet;
 
@@ -8,8 +8,8 @@ use syn::visit::{self, Visit};
 /// A path as it is written, without generic arguments: `["crate", "model", "Pod"]`.
 pub type Name = Vec<String>;
 
-/// Every path that the file names: in imports, however they are grouped or renamed, in code, and in
-/// what is given to macros and attributes.
+/// Every path that the file names: in imports, grouped or renamed or not, in code, and in arguments of macros
+/// and attributes.
 pub fn names(file: &syn::File) -> BTreeSet<Name> {
     let mut names = Names::default();
     names.visit_file(file);

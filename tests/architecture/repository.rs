@@ -14,7 +14,7 @@ fn workflows() -> Vec<PathBuf> {
     own.chain([example]).collect()
 }
 
-/// A tag can be moved to other code; a digest cannot. The version says to people which release it is.
+/// A tag can be moved to other code; a digest cannot. The version tells the reader the release.
 #[test]
 fn actions_are_pinned_by_digest_with_their_version() {
     let mut digests: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();

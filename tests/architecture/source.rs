@@ -14,17 +14,17 @@ pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// What there is to know of a file of the program, its tests left aside.
+/// Facts about a file of the program, its tests left aside.
 pub struct Source {
     /// Below `src`.
     pub path: PathBuf,
     /// The module that the file is: `["commands", "list"]`; empty for the root of the library.
     pub module: Vec<String>,
-    /// How many lines of code there are, comments and tests left aside.
+    /// Number of lines of code, comments and tests left aside.
     pub lines: usize,
     /// Every path that it names.
     pub names: BTreeSet<Name>,
-    /// What it imports or exports, with the name that each has here.
+    /// Imports and exports, with the name that each has here.
     pub imports: Vec<(Name, String)>,
 }
 
@@ -63,7 +63,7 @@ pub fn parsed(path: &Path) -> syn::File {
     syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Whether a file below `src` holds tests only.
+/// True if a file below `src` holds tests only.
 fn is_test(within: &Path) -> bool {
     let is_test = |part: &str| {
         ["tests", "tests.rs", "testing.rs"].contains(&part) || part.ends_with("_tests")
@@ -72,7 +72,7 @@ fn is_test(within: &Path) -> bool {
 }
 
 impl Source {
-    /// What a file with this text would be.
+    /// The file with this text.
     pub fn of(text: &str, within: PathBuf) -> Self {
         let mut syntax =
             syn::parse_file(text).unwrap_or_else(|error| panic!("{}: {error}", within.display()));
@@ -90,14 +90,14 @@ impl Source {
         }
     }
 
-    /// Its syntax, without what exists in tests only.
+    /// Its syntax, without items of tests.
     pub fn syntax(&self) -> syn::File {
         let mut syntax = parsed(&root().join("src").join(&self.path));
         WithoutTests.visit_file_mut(&mut syntax);
         syntax
     }
 
-    /// Whether this is a file of documentation and exports.
+    /// True if this is a file of documentation and exports.
     pub fn is_root(&self) -> bool {
         self.path.ends_with("mod.rs") || self.path.ends_with("lib.rs")
     }
@@ -122,7 +122,7 @@ fn lines_of_code(text: &str) -> usize {
     code.unwrap_or_default().lines().filter(is_code).count()
 }
 
-/// Takes away what exists in tests only.
+/// Removes items of tests.
 struct WithoutTests;
 
 impl VisitMut for WithoutTests {

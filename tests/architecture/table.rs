@@ -1,19 +1,19 @@
-//! The table of ARCHITECTURE.md: who may use whom.
+//! Table of ARCHITECTURE.md: the parts, and the parts that each may use.
 
 use std::collections::BTreeSet;
 
-/// What one part of the crate may name.
+/// Names that one part of the crate may use.
 #[derive(Debug)]
 pub struct Row {
     /// The part, as a path of modules: `["commands", "work"]`.
     pub module: Vec<String>,
-    /// Whether it may name "all of these": the rows above of which it is no part itself.
+    /// True if it may name "all of these": the rows above of which it is no part itself.
     pub all: bool,
     /// The other modules that it may name, as such paths.
     pub modules: Vec<Vec<String>>,
     /// The crates that it may name, as code spells them; `std` aside.
     pub crates: BTreeSet<String>,
-    /// What it may not do, in words.
+    /// Forbidden acts, in words.
     pub never: String,
 }
 
@@ -26,7 +26,7 @@ impl Row {
 
 const ALL: &str = "all of these";
 
-/// The rows in their order. What stands in brackets explains, and binds nobody.
+/// The rows in their order. Text in brackets explains, and binds no part.
 pub fn rows(document: &str) -> Vec<Row> {
     let lines = document
         .lines()
@@ -55,7 +55,7 @@ fn row(line: &str) -> Row {
     }
 }
 
-/// The words between the commas, without what stands in brackets.
+/// The words between the commas, without text in brackets.
 fn listed(cell: &str) -> BTreeSet<String> {
     let mut text = String::new();
     let mut depth = 0;

@@ -286,7 +286,7 @@ fn crates(root: &Path, folder: &str) -> Vec<String> {
         .collect()
 }
 
-/// Files with these extensions in a folder, from the root on; what was built is left out.
+/// Files with these extensions in a folder, from the root on; built files are left out.
 fn under(root: &Path, folder: &str, extensions: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
     let Ok(entries) = fs::read_dir(root.join(folder)) else {

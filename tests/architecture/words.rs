@@ -40,7 +40,7 @@ const BANNED: [&str; 25] = [
     "asked",
 ];
 
-/// What a program does that prompts its user.
+/// Phrases for prompting the user.
 const ALLOWED: [&str; 2] = ["asks for confirmation", "asks for a confirmation"];
 
 /// The banned words of a text, compared word by word and regardless of case.
@@ -77,7 +77,7 @@ fn without_placeholders(text: &str) -> String {
     kept.collect::<Vec<_>>().join(" ")
 }
 
-/// A text without what stands in quotation marks on one line, which others have written.
+/// A text without quotations on one line, which others have written.
 fn without_quotations(text: &str) -> String {
     let quoted = text.split('"').enumerate();
     let kept = quoted.filter(|(place, _)| place % 2 == 0);
@@ -109,7 +109,7 @@ fn prose(page: &str) -> Vec<String> {
 #[derive(Default)]
 struct Literals(Vec<String>);
 
-/// Whether these are the tokens of a comment, `[doc = "…"]`.
+/// True if these are the tokens of a comment, `[doc = "…"]`.
 fn is_comment(group: &Group) -> bool {
     let first = group.stream().into_iter().next();
     group.delimiter() == Delimiter::Bracket && first.is_some_and(|token| token.to_string() == "doc")
@@ -179,7 +179,7 @@ fn messages() -> Vec<(String, String)> {
         let mut literals = Literals::default();
         literals.visit_file(&source.syntax());
         let place = format!("src/{}", source.path.display());
-        // A word alone is a name, or what users type.
+        // A word alone is a name, or an argument.
         let sentences = literals.0.into_iter().filter(|text| text.contains(' '));
         messages.extend(sentences.map(|text| (place.clone(), without_placeholders(&text))));
     }
@@ -216,7 +216,7 @@ fn documents() -> Vec<(String, String)> {
         for file in below(&root().join(folder), endings) {
             let place = file.strip_prefix(root()).expect("below the root");
             let text = fs::read_to_string(&file).expect("a text");
-            // A sentence of a manual page goes on in the next line.
+            // A sentence of a manual page continues in the next line.
             documents.push((place.display().to_string(), text));
         }
     }
@@ -224,7 +224,7 @@ fn documents() -> Vec<(String, String)> {
     documents
 }
 
-/// What the schemas say of their fields and values.
+/// Descriptions of fields and values in the schemas.
 fn descriptions() -> Vec<(String, String)> {
     let mut found = Vec::new();
     for file in below(&root().join("schemas"), &["json"]) {

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::debian;
 
-/// How long it may take to answer, on a machine that has other things to do.
+/// Time limit for an answer, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A browser with one tab.
@@ -22,12 +22,12 @@ pub struct Chromium {
     answers: Receiver<Value>,
     session: Option<String>,
     number: u64,
-    /// What happened in the tab since it was last asked.
+    /// Events in the tab since the last read.
     events: Vec<Value>,
     _folder: tempfile::TempDir,
 }
 
-/// How a page is looked at.
+/// Settings for viewing a page.
 #[derive(Clone, Copy, Debug)]
 pub struct Look {
     /// Pixels from the left to the right.
@@ -36,7 +36,7 @@ pub struct Look {
     pub scheme: &'static str,
     /// `screen` or `print`.
     pub medium: &'static str,
-    /// Whether scripts are allowed.
+    /// True if scripts are allowed.
     pub scripts: bool,
 }
 
@@ -107,7 +107,7 @@ impl Chromium {
         browser
     }
 
-    /// What it answers.
+    /// Result of the call.
     fn ask(&mut self, method: &str, parameters: &Value) -> Value {
         self.number += 1;
         let mut request = json!({"id": self.number, "method": method, "params": parameters});
@@ -131,7 +131,7 @@ impl Chromium {
         heard.unwrap_or_else(|error| panic!("chromium says nothing: {error}"))
     }
 
-    /// Opens a file, looks at it in this way, and waits until it is all there.
+    /// Opens a file with these settings, and waits until it is loaded.
     pub fn open(&mut self, file: &Path, look: Look) {
         let size =
             json!({"width": look.width, "height": 900, "deviceScaleFactor": 1, "mobile": false});
@@ -154,7 +154,7 @@ impl Chromium {
         }
     }
 
-    /// What an expression comes to in the page.
+    /// Value of an expression in the page.
     pub fn evaluate(&mut self, expression: &str) -> Value {
         let asked = json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
         let result = self.ask("Runtime.evaluate", &asked);
@@ -165,7 +165,7 @@ impl Chromium {
         result["result"]["value"].clone()
     }
 
-    /// What the page said to the console, and what the browser said of it.
+    /// Messages of the page to the console, and of the browser about it.
     pub fn said(&self) -> Vec<&Value> {
         let loud = [
             "Runtime.exceptionThrown",
@@ -177,7 +177,7 @@ impl Chromium {
             .collect()
     }
 
-    /// What the page asked for, itself too.
+    /// URLs that the page requested, its own too.
     pub fn requested(&self) -> Vec<&str> {
         let events = self.events.iter();
         let requests = events.filter(|event| event["method"] == "Network.requestWillBeSent");
@@ -186,7 +186,7 @@ impl Chromium {
             .collect()
     }
 
-    /// Writes down what there is to see, from top to bottom.
+    /// Takes a picture of the page, from top to bottom.
     pub fn photograph(&mut self, file: &Path) {
         let asked = json!({"format": "png", "captureBeyondViewport": true});
         let picture = self.ask("Page.captureScreenshot", &asked);

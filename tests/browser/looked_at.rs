@@ -1,4 +1,4 @@
-//! What a reader gets to see.
+//! Pages as a reader sees them.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::chromium::{Chromium, Look};
 use super::made::{ASKED, Pages, hostile};
 
-/// What is wrong with the page that is open, in its own words; empty when nothing is.
+/// Script that lists the faults of the open page; empty if there are none.
 const FAULTS: &str = include_str!("faults.js");
 
 const LOOK: Look = Look {
@@ -38,7 +38,7 @@ fn looks() -> Vec<Look> {
     looks
 }
 
-/// Looks at a page in every way, and keeps pictures where KEEP_PAGES says.
+/// Checks a page with all settings, and keeps pictures in the folder of KEEP_PAGES.
 fn assert_readable(browser: &mut Chromium, file: &Path) {
     for look in looks() {
         browser.open(file, look);
@@ -87,7 +87,7 @@ fn no_name_takes_a_page_over_or_makes_it_too_wide() {
             "[document.scripts.length, document.images.length, document.title.startsWith('taken')]";
         assert_eq!(browser.evaluate(alien), serde_json::json!([1, 0, false]));
     }
-    // What the names would do if they were markup: the policy of the page keeps them from it, too.
+    // Effect of the names if they were markup: the policy of the page prevents it, too.
     let file = pages.of("hostile-preview", "preview --all-devices", &objects);
     let unescaped = fs::read_to_string(&file).unwrap();
     let unescaped = unescaped
@@ -106,7 +106,7 @@ fn no_name_takes_a_page_over_or_makes_it_too_wide() {
     );
 }
 
-/// Whether the browser says that it kept the page from loading something.
+/// True if the browser says that it kept the page from loading something.
 fn blocked(browser: &Chromium) -> bool {
     let said = browser.said();
     said.iter()
@@ -124,7 +124,7 @@ fn column(browser: &mut Chromium, header: &str) -> Vec<String> {
     serde_json::from_value(cells).unwrap()
 }
 
-/// How a page of 2,000 pods is found one's way in.
+/// Navigation and filters of a page of 2,000 pods.
 #[test]
 fn a_page_of_two_thousand_pods_is_short_filtered_and_quick() {
     let pages = Pages::new();

@@ -11,7 +11,7 @@ pub struct Pages {
     folder: tempfile::TempDir,
 }
 
-/// What is asked for each page: its name, and the arguments.
+/// Command of each page: its name, and the arguments.
 pub const ASKED: [(&str, &str); 9] = [
     (
         "preview",

@@ -1,4 +1,4 @@
-//! Pages of `-o html` in a browser: are they whole, quiet, and readable wherever they are looked at?
+//! Pages of `-o html` in a browser: complete, quiet, and readable on every screen.
 
 mod chromium;
 mod looked_at;

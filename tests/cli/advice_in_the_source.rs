@@ -1,11 +1,10 @@
-//! Every command that stands in a text of the program is one that it understands, whether or not a
-//! test has ever seen that text.
+//! Every command in a text of the program is one that it understands, even if no test has seen that text.
 
 use std::path::Path;
 
 use super::harness::devicetaint;
 
-/// The program's own commands in what `source` prints, with `x` for what is filled in.
+/// The program's own commands in the texts of `source`, with `x` for placeholders.
 fn commands(source: &str) -> Vec<String> {
     let printed = source.split("#[cfg(test)]").next().unwrap_or_default();
     let lines = printed.lines().map(str::trim_start);
@@ -30,7 +29,7 @@ fn filled_in(command: &str) -> String {
         text.push('x');
         text.push_str(part.split_once('}').map_or("", |(_, rest)| rest));
     }
-    // What takes one of a few words is filled in with one that all such flags take.
+    // A flag that takes one of a few words gets one that all such flags take.
     text.replace("--to x", "--to NoSchedule")
 }
 

@@ -1,4 +1,4 @@
-//! `tolerations`, and what `dedicate` refuses before it asks any cluster.
+//! `tolerations`, and refusals of `dedicate` before it asks any cluster.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! `explain`: chains from saved files, and what is said where a link is missing.
+//! `explain`: chains from saved files, and the text where a link is missing.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Every format of every report, and what they promise to scripts.
+//! Every format of every report, and its promises to scripts.
 
 use jsonschema::Validator;
 use serde_json::Value;

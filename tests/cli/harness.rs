@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 /// The example cluster of the README.
 pub const EXAMPLE: &str = "examples/cluster.yaml";
 
-/// What the program printed, and how it ended.
+/// Output and exit status of the program.
 #[derive(Debug)]
 pub struct Run {
     pub stdout: String,
@@ -155,9 +155,8 @@ impl Folder {
         self.command(program(), &words(line), input)
     }
 
-    /// Runs the program here with at most 300 MB, and a minute of computing. Input that is made to
-    /// multiply takes hours without a limit; what a slow machine or an unoptimised program takes
-    /// stays far below a minute.
+    /// Runs the program here with at most 300 MB, and a minute of computing. Input that multiplies takes
+    /// hours without a limit; a slow machine or an unoptimised program stays far below a minute.
     pub fn devicetaint_limited(&self, line: &str) -> Run {
         const LIMITS: &str = "ulimit -v 307200 2>/dev/null; ulimit -t 60; exec \"$@\"";
         let shell = ["-c", LIMITS, "sh", PROGRAM].map(str::to_owned);

@@ -13,7 +13,7 @@ use super::harness::Folder;
 /// Outputs of an ordinary run.
 const OUTPUTS: u64 = 60;
 
-/// What terminals, browsers and Markdown act upon, and what is only odd.
+/// Text that terminals, browsers and Markdown act upon, and text that is only odd.
 const PARTS: [&str; 24] = [
     "\u{1b}[2J",
     "\u{1b}]8;;http://x\u{7}",
@@ -56,7 +56,7 @@ fn number_in(variable: &str) -> Option<u64> {
     env::var(variable).ok()?.parse().ok()
 }
 
-/// One output: the command line and what it printed has to be harmless.
+/// One output: the command line and its output have to be harmless.
 fn output(number: u64) {
     let chance = mixed(number);
     let pick = |shift: usize, among: usize| {
@@ -80,7 +80,7 @@ fn output(number: u64) {
     assert!((0..=6).contains(&run.code), "{name}: {}", run.stderr);
     assert_harmless(&name, &run);
     if format == "html" || format == "markdown" {
-        // What stands behind a backslash is text in Markdown.
+        // Text behind a backslash is literal in Markdown.
         let shown = run.stdout.replace("\\<", "");
         for live in ["<img", "<script>alert", "\"><b>"] {
             assert!(!shown.contains(live), "{name}: {live} is live");

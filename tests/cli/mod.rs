@@ -1,4 +1,4 @@
-//! The command line: what a user types, and what stands on the terminal afterwards.
+//! The command line: arguments, and output on the terminal.
 
 mod advice_in_the_source;
 mod bad_input;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::harness::{Folder, devicetaint};
 
-/// A question about a file of `tests/data/reports`, and what its answer has to be.
+/// A question about a file of `tests/data/reports`, and the expected answer.
 struct Report {
     name: &'static str,
     file: &'static str,

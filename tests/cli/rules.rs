@@ -1,4 +1,4 @@
-//! The life of a rule, as far as the command line alone can be wrong.
+//! The life of a rule, and errors of the command line alone.
 
 use serde_json::json;
 
@@ -56,8 +56,7 @@ fn rules_of_a_dump_are_listed_with_what_they_hit() {
     assert!(none.stderr.contains("No resources found"));
 }
 
-/// Rules as people save them: in a list of any kinds, in a typed list whose items do not say what they
-/// are, alone, and twice.
+/// Rules as users save them: in a list of any kinds, in a typed list whose items have no kind, alone, and twice.
 const SAVED: [(&str, &str); 3] = [
     (
         "a.json",

@@ -1,4 +1,4 @@
-//! `--from`: files, folders, streams, and what they lack.
+//! `--from`: files, folders, streams, and missing parts.
 
 use std::io::Write;
 
@@ -11,7 +11,7 @@ use crate::screen::assert_screen;
 
 const QUESTION: &str = "preview gpu.example.com/node-7/gpu-0 a:NoExecute -o json";
 
-/// What every way to hand over the example has to give.
+/// Output expected of every way to hand over the example.
 fn expected() -> String {
     devicetaint(&format!("{QUESTION} --from {EXAMPLE}")).shown()
 }
@@ -170,7 +170,7 @@ fn newer_api_is_kept_shown_and_warned_about() {
     assert_eq!(effects, ["Melt", "Melt"]);
 }
 
-/// What a pipe says from which nothing comes, and that nobody closes.
+/// Signals while the program reads a pipe from which nothing comes, and that no writer closes.
 #[cfg(unix)]
 mod silent_pipe {
     use std::process::{Command, Stdio};
@@ -189,7 +189,7 @@ mod silent_pipe {
             .stderr(Stdio::null())
             .spawn()
             .expect("the program starts");
-        // Until somebody listens, a signal ends any program.
+        // Until the program listens, a signal ends it.
         let listening = || {
             let status = std::fs::read_to_string(format!("/proc/{}/status", child.id()));
             let status = status.expect("a process");
@@ -254,7 +254,7 @@ fn a_dump_is_redacted_and_answers_as_it_did() {
         folder.devicetaint(&line).json()
     };
     let (open, redacted) = (report("dump"), report("redacted.json.gz"));
-    // What depends on a class that chooses by attributes is not known any more, and said to be.
+    // Results that depend on a class that chooses by attributes are unknown, and reported so.
     let counts = |report: &serde_json::Value| {
         let mut counts = report["summary"].clone();
         let fields = counts.as_object_mut().expect("counts");

@@ -1,4 +1,4 @@
-//! What stands on terminals of different widths.
+//! Output on terminals of different widths.
 
 use std::process::Command;
 

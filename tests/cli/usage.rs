@@ -2,7 +2,7 @@
 
 use super::harness::{EXAMPLE, assert_refused, devicetaint};
 
-/// Command, exit code, and what the error names. `FROM` stands for the example cluster.
+/// Command, exit code, and words of the error. `FROM` is the example cluster.
 const REFUSED: &str = "
 add | 2 | no taint
 add a=b | 2 | no devices

@@ -1,4 +1,4 @@
-//! `--version` and `version`: what the program says about itself, and what it was built from.
+//! `--version` and `version`: the program's version and build.
 
 use std::fs;
 

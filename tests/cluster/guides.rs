@@ -1,7 +1,7 @@
 //! The guides of the book that need a cluster: every command in them is run, in their order.
 //!
-//! The cluster is the example of the README, as far as a guide is about it. Nothing here has a
-//! kubelet: pods that are evicted are ended by the test, as one would.
+//! The cluster is the part of the README's example that a guide is about. Nothing here has a kubelet: evicted
+//! pods are ended by the test, as a kubelet would.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -21,7 +21,7 @@ use crate::harness::{
 };
 use crate::page::{Page, Setting, root};
 
-/// What servers set, and refuse or replace in what is created.
+/// Fields that servers set, and refuse or replace in new objects.
 const OF_THE_SERVER: [&str; 5] = [
     "creationTimestamp",
     "generation",
@@ -30,8 +30,8 @@ const OF_THE_SERVER: [&str; 5] = [
     "selfLink",
 ];
 
-/// What the example has on a node, as somebody would create it: the node itself, devices,
-/// claims and pods, no rules.
+/// Objects of the example on a node, as a user would create them: the node itself, devices, claims and pods,
+/// no rules.
 fn example_of(node: &str) -> Vec<Value> {
     let text = fs::read_to_string(root().join("examples/cluster.yaml")).expect("the example");
     let list: Value = serde_yaml::from_str(&text).expect("YAML");
@@ -76,7 +76,7 @@ fn users(claim: &Value) -> Vec<&str> {
 
 fn namespace_of(pod: &Value) -> Option<Value> {
     let name = pod["metadata"]["namespace"].as_str()?;
-    // Whoever watches devices that others work with needs a namespace that is allowed to.
+    // A watcher of devices that others work with needs a namespace that is allowed to.
     let labels = json!({"resource.kubernetes.io/admin-access": "true"});
     let metadata = json!({"name": name, "labels": labels});
     Some(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}))
@@ -96,7 +96,7 @@ fn runs(pod: &Value) -> bool {
     pod["status"]["phase"] == "Running" && pod["metadata"]["deletionTimestamp"].is_null()
 }
 
-/// The object as somebody would create it: what the server sets is left out, UIDs of these `pods` and
+/// The object as a user would create it: fields set by the server are left out, UIDs of these `pods` and
 /// reservations by others too.
 fn as_new(mut object: Value, pods: &BTreeSet<&str>) -> Value {
     if let Some(metadata) = object["metadata"].as_object_mut() {
@@ -136,7 +136,7 @@ fn run_pods(plane: &ControlPlane, is_over: &AtomicBool) {
                 block_on(plane.patch_status(&reference, &running));
             }
             if is_deleted {
-                // A kubelet says that a pod has ended before it is gone.
+                // A kubelet reports the end of a pod before it is gone.
                 let ended = json!({
                     "phase": "Succeeded", "containerStatuses": null, "initContainerStatuses": null,
                 });
@@ -149,14 +149,14 @@ fn run_pods(plane: &ControlPlane, is_over: &AtomicBool) {
     }
 }
 
-/// Runs the commands of a guide on a cluster with what the example has on `node`.
+/// Runs the commands of a guide on a cluster with the example's objects on `node`.
 fn follow(guide: &str, node: &str) {
     let plane = ControlPlane::start(&Variant::unconfigured().without_scheduler());
     block_on(plane.create(&example_of(node)));
     follow_on(&plane, guide, || {});
 }
 
-/// Runs the commands of a guide, once what it is about is there.
+/// Runs the commands of a guide, once its objects are there.
 fn follow_on(plane: &ControlPlane, guide: &str, prepare: impl FnOnce()) {
     let is_over = AtomicBool::new(false);
     let shell = || -> Command { plane.command("bash") };

@@ -23,7 +23,7 @@ const STOPS: [(Harm, &[i32]); 6] = [
 /// Objects by kind and name.
 type State = BTreeMap<String, Value>;
 
-/// A command, and what its effects are undone with.
+/// A command, and the command that undoes it.
 struct Case<'a> {
     world: &'a World<'a>,
     line: String,

@@ -1,4 +1,4 @@
-//! The plugin against real API servers: what users see, and that saved is the same as live.
+//! The plugin against real API servers: its output, and that saved is the same as live.
 
 mod connecting;
 mod equal;

@@ -83,7 +83,7 @@ fn published_preview_is_the_controllers_to_the_letter() {
     }
     assert!(text(&plane.kubectl(&["get", "devicetaintrule", name])).contains(name));
 
-    // Again, for people, and with nothing left behind; the rule that is there is made anew.
+    // Again, as text, and with nothing left behind; the existing rule is created again.
     let line = format!("{driver} example.com/broken=yes:NoExecute --publish --cleanup");
     let shown = text(&preview(plane, &line));
     assert!(

@@ -1,4 +1,4 @@
-//! `podresources` against a server made from the official Go module: what a real kubelet does not show.
+//! `podresources` against a server made from the official Go module: answers that a real kubelet does not give.
 
 use std::{
     fs,
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{PLUGIN, build_node, objects};
 
-/// A server that says what it is told to, as deep in its folder as the kubelet's.
+/// A server with given answers, as deep in its folder as the kubelet's.
 pub(super) struct Said {
     folder: tempfile::TempDir,
     child: Child,
@@ -73,7 +73,7 @@ impl Said {
         fs::write(path, notes.to_string()).expect("a file");
     }
 
-    /// What speaks against pulling each of the five devices of `node`, compared with `cluster`.
+    /// Reasons against pulling each of the five devices of `node`, compared with `cluster`.
     fn checked(&self, node: &str, cluster: &Value) -> (Option<i32>, Vec<String>) {
         let file = self.keep(cluster);
         let cluster = ["--from", &file, "--now", "2026-11-21T01:00:00Z"];
@@ -109,7 +109,7 @@ fn asked(socket: &Path, arguments: &[&str]) -> Output {
         .expect("the plugin can be run")
 }
 
-/// How a command ends that gets no answer, and what it says.
+/// Exit status and message of a command that gets no answer.
 fn refusal(output: &Output) -> (Option<i32>, String) {
     assert!(output.stdout.is_empty());
     (
@@ -153,7 +153,7 @@ pub(super) fn everything() -> Value {
     ]})
 }
 
-/// A cluster with five devices on `node`, three of which a pod uses there as [`everything`] says.
+/// A cluster with five devices on `node`, three of which a pod uses there as in [`everything`].
 pub(super) fn cluster(node: &str) -> Value {
     let names = ["gpu-0", "gpu-1", "gpu-2", "gpu-3", "gpu-4"];
     let mut slice = objects::slice("gpu.example.com", node, &names);
@@ -243,7 +243,7 @@ fn a_server_that_does_not_do_its_part_is_told_within_the_time() {
             "{mood}: {said}"
         );
     }
-    // Who is refused at first is heard in the end.
+    // A client that is refused at first is answered in the end.
     let busy = Said::start("busy", &everything());
     assert!(
         busy.asked(&["list", "--request-timeout", "5s"])

@@ -2,7 +2,7 @@
 
 use crate::harness::{PLUGIN, build_node, build_program};
 
-/// Not a test: builds what the script `up` beside this file runs, and says where it is.
+/// Not a test: builds the program of the script `up` beside this file, and prints its path.
 #[test]
 #[ignore = "checks nothing"]
 fn build() {
@@ -10,7 +10,7 @@ fn build() {
     println!("\nprogram: {}\nplugin: {PLUGIN}", program.display());
 }
 
-/// Not a test: builds what the script `up` runs when it is asked for nodes, and says where it is.
+/// Not a test: builds the program of the script `up` for nodes, and prints its path.
 #[test]
 #[ignore = "checks nothing"]
 fn build_with_nodes() {

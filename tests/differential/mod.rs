@@ -1,7 +1,7 @@
 //! Comparison of the present program with that of an earlier commit, on random clusters.
 //!
-//! Both read the same file and answer the same questions; their JSON documents must have the same facts
-//! (`facts.rs` says which). Started by `tests/differential/run`.
+//! Both read the same file and answer the same questions; their JSON documents must have the same facts (see
+//! `facts.rs`). Started by `tests/differential/run`.
 //!
 //! | variable | means |
 //! |---|---|

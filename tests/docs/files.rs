@@ -1,11 +1,11 @@
-//! Which files are documentation?
+//! Files of the documentation.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::page::root;
 
-/// Folders whose files are nobody's documentation.
+/// Folders without documentation.
 const ELSEWHERE: [&str; 4] = [".git", "target", "node_modules", "runs"];
 
 /// Every Markdown file of the repository, by its path there.

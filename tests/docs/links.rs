@@ -1,7 +1,7 @@
 //! Does every link lead somewhere?
 //!
-//! Those inside the repository are followed, with their anchors. The world outside is not asked: its
-//! addresses are looked at for their form.
+//! Those inside the repository are followed, with their anchors. External addresses are not requested: only
+//! their form is checked.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -76,7 +76,7 @@ fn plain(path: &Path) -> PathBuf {
     plain
 }
 
-/// What is wrong with a link of this page, if anything is.
+/// Fault of a link of this page, if there is one.
 fn wrong(page: &str, link: &str) -> Option<String> {
     if link.contains("://") {
         let address: Result<http::Uri, _> = link.parse();
@@ -104,7 +104,7 @@ fn wrong(page: &str, link: &str) -> Option<String> {
     (!has_anchor(&target, fragment)).then(|| "no such heading".to_owned())
 }
 
-/// Whether a file has that anchor. It is read once: hundreds of links lead to the same pages.
+/// True if a file has that anchor. It is read once: hundreds of links lead to the same pages.
 fn has_anchor(file: &Path, fragment: &str) -> bool {
     static KNOWN: Mutex<BTreeMap<PathBuf, BTreeSet<String>>> = Mutex::new(BTreeMap::new());
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);

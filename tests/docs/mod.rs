@@ -1,4 +1,4 @@
-//! Documentation: is what it shows what the program prints, and does every link lead somewhere?
+//! Documentation: its examples are the program's output, and every link has a target.
 
 mod files;
 mod links;

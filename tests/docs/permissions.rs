@@ -29,7 +29,7 @@ fn the_purposes_name_every_permission_of_the_roles_and_no_other() {
     );
 }
 
-/// What the generated roles allow.
+/// Permissions in the generated roles.
 fn granted() -> BTreeSet<Permission> {
     ["reader", "operator", "dedicator"]
         .iter()
@@ -51,7 +51,7 @@ fn granted() -> BTreeSet<Permission> {
         .collect()
 }
 
-/// What the table of the page gives a purpose to.
+/// Permissions to which the table of the page gives a purpose.
 fn explained() -> BTreeSet<Permission> {
     let page = std::fs::read_to_string(root().join(PAGE)).unwrap();
     let (_, table) = page

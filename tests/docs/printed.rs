@@ -34,13 +34,13 @@ fn programs() -> tempfile::TempDir {
     folder
 }
 
-/// A shell that finds these programs, and knows nothing of whoever runs the tests.
+/// A shell that finds these programs, without the environment of the user who runs the tests.
 fn shell(programs: &Path) -> Command {
     let mut shell = Command::new("bash");
     shell
         .env_clear()
         .env("PATH", format!("{}:/usr/bin:/bin", programs.display()))
-        // A home that nobody has, so that its name is the same everywhere.
+        // A home that does not exist, so that its name is the same everywhere.
         .env("HOME", "/home/you")
         .env("TERM", "dumb");
     shell
@@ -90,7 +90,7 @@ fn typed(info: &str, content: &str) -> Vec<String> {
     commands.map(str::to_owned).collect()
 }
 
-/// What is typed first has to be there: the plugin is installed before it is called.
+/// Text typed first has to be there: the plugin is installed before it is called.
 #[test]
 fn blocks_of_the_readme_work_in_their_order() {
     let bin = tempfile::tempdir().unwrap();
@@ -142,7 +142,7 @@ fn the_page_of_the_book_is_made_by_the_program() {
     );
 }
 
-/// The command up to what is the shell's affair: a pipe, a redirection, another command.
+/// The command without the shell's parts: a pipe, a redirection, another command.
 fn own_words(command: &str) -> &str {
     let mut is_quoted = false;
     let end = command.find(|it: char| {

@@ -46,7 +46,7 @@ fn it_changes_what_it_says_and_nothing_the_second_time() {
 #[test]
 fn without_an_approval_nothing_is_changed() {
     let scene = Scene::new();
-    // Nobody sits there who could be asked.
+    // There is no terminal to ask at.
     let run = play(&scene, &["approve=true"]).ended(2);
     assert!(
         run.stdout.contains("not approved; nothing was changed"),

@@ -60,7 +60,7 @@ impl Scene {
         self.world.namespace.clone()
     }
 
-    /// Ends the pod and gives back what it held, as a kubelet and its controllers would.
+    /// Ends the pod and frees its devices, as a kubelet and its controllers would.
     pub fn free(&self) {
         block_on(async {
             let (plane, namespace) = (self.world.plane, &self.world.namespace);
@@ -99,7 +99,7 @@ impl Scene {
         self.run_with(shell, script, variables, &[])
     }
 
-    /// As [`Scene::run`], with programs in `first` that stand for others.
+    /// As [`Scene::run`], with programs in `first` that replace others.
     pub fn run_with(
         &self,
         shell: &str,
@@ -114,7 +114,7 @@ impl Scene {
         command.output().expect("a shell").into()
     }
 
-    /// Does something while the pod that is evicted by it comes to its end, as a kubelet would see to.
+    /// Runs `work` while the pod that it evicts comes to its end, as with a kubelet.
     pub fn while_evicted<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
         std::thread::scope(|scope| {
             let ending = scope.spawn(|| {

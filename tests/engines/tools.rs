@@ -16,7 +16,7 @@ pub fn python_program(name: &str) -> PathBuf {
     let environment = folder.join(format!("python-{}", PACKAGE.replace("~=", "-")));
     let program = environment.join("bin").join(name);
     if !program.is_file() {
-        // What an installation that was broken off has left.
+        // Remains of an interrupted installation.
         let _ = std::fs::remove_dir_all(&environment);
         make(&environment);
         let pip = environment.join("bin/pip");
@@ -28,7 +28,7 @@ pub fn python_program(name: &str) -> PathBuf {
     program
 }
 
-/// Makes an empty environment. Debian has what that takes in a package of its own.
+/// Creates an empty environment. Debian has its requirements in a package of its own.
 fn make(environment: &Path) {
     let mut make = Command::new("python3");
     make.args(["-m", "venv"]).arg(environment);
@@ -50,7 +50,7 @@ fn make(environment: &Path) {
     });
 }
 
-/// What the program wrote to standard output, or in one line why it did not work.
+/// Standard output of the program, or in one line why it did not work.
 fn run(command: &mut Command) -> Result<String, String> {
     let output = command.output();
     let output = output.map_err(|error| format!("{:?}: {error}", command.get_program()))?;

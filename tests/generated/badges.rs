@@ -1,4 +1,4 @@
-//! Badges of the README: what is true by construction, from what says so.
+//! Badges of the README: facts that are true by construction, from their sources.
 
 use kubectl_devicetaint::engine::Semantics;
 
@@ -28,7 +28,7 @@ fn field(name: &str) -> String {
     line.unwrap().trim_end_matches('"').to_owned()
 }
 
-/// A word and what it is, beside each other.
+/// A word and its value, beside each other.
 fn badge(name: &str, value: &str, color: &str) -> String {
     let width = |text: &str| 7 * text.len() + 14;
     let (left, right) = (width(name), width(value));

@@ -19,7 +19,7 @@ pub fn pages() -> Vec<(String, String)> {
     let mut pages = vec![page(&program, "kubectl-devicetaint", &commands)];
     for command in &commands {
         let name = format!("kubectl-devicetaint-{}", command.get_name());
-        // What every command takes stands on the first page.
+        // The flags of every command are on the first page.
         let own = command.clone().mut_args(|argument| {
             let is_hidden = argument.is_global_set() || argument.is_hide_set();
             argument.hide(is_hidden)
@@ -43,11 +43,11 @@ pub fn pages() -> Vec<(String, String)> {
 
 /// Columns of a page on a terminal of 80.
 const WIDTH: usize = 78;
-/// What stands in the middle of a page's first line.
+/// Middle of a page's first line.
 const MANUAL: &str = "Kubernetes";
-/// Stands for the date until it is known whether the page has changed.
+/// Placeholder of the date until it is known if the page has changed.
 const DATE: &str = "0000-00-00";
-/// How every section begins that clap_mangen writes; once is enough.
+/// Beginning of every section that clap_mangen writes; once is enough.
 const PREAMBLE: &str = ".ie \\n(.g .ds Aq \\(aq\n.el .ds Aq '\n";
 
 /// A page; the first one names the others.
@@ -133,7 +133,7 @@ pub fn date_of(page: &str) -> Option<&str> {
     title.split(' ').nth(3)
 }
 
-/// What stands at both ends of a page's first line: the name, or as many of its last words as fit.
+/// Both ends of a page's first line: the name, or as many of its last words as fit.
 fn title(name: &str) -> String {
     // Twice the title with `(1)`, and the middle with a space on each side.
     let room = (WIDTH - MANUAL.len() - 2) / 2 - "(1)".len();
@@ -159,7 +159,7 @@ fn listed<'a>(heading: &str, entries: impl Iterator<Item = (&'a str, &'a str)>) 
     roff
 }
 
-/// The argument with a long help, without which a page leaves out what the short help does not show.
+/// The argument with a long help, without which a page leaves out arguments that the short help does not show.
 fn whole(argument: clap::Arg) -> clap::Arg {
     match (argument.get_long_help(), argument.get_help().cloned()) {
         (None, Some(help)) => argument.long_help(help),

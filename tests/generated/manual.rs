@@ -24,7 +24,7 @@ pub fn contents() -> String {
     format!("- [Commands](commands.md)\n{}", entries.collect::<String>())
 }
 
-/// All commands, with what each is for.
+/// All commands, with the purpose of each.
 pub fn table() -> String {
     let rows = every_command().into_iter().map(|(name, command)| {
         let about = command.get_about().map(ToString::to_string);
@@ -62,7 +62,7 @@ fn page(name: &str, command: &Command) -> String {
     let about = command.get_long_about().or(command.get_about());
     let about = about.map(ToString::to_string).unwrap_or_default();
     page.push_str(&paragraphs(&about, ""));
-    // As the program prints it: what every command takes makes no `[OPTIONS]`.
+    // As the program prints it: the flags of every command make no `[OPTIONS]`.
     let mut usage = command.clone().mut_args(|argument| {
         let is_hidden = argument.is_global_set() || argument.is_hide_set();
         argument.hide(is_hidden)
@@ -95,7 +95,7 @@ fn page(name: &str, command: &Command) -> String {
     page
 }
 
-/// What is of this command alone; of `options`, what every command takes.
+/// Arguments of this command alone; of `options`, those that every command takes.
 fn own<'a>(command: &'a Command, name: &str) -> impl Iterator<Item = &'a Arg> {
     let wants_global = name == "options";
     command.get_arguments().filter(move |argument| {
@@ -122,7 +122,7 @@ fn section(heading: &str, arguments: &[&Arg]) -> String {
     format!("\n## {heading}\n\n{}", entries.collect::<String>())
 }
 
-/// The argument as it is typed, what it means, and what it can be.
+/// The argument as it is typed, its meaning, and its possible values.
 fn entry(argument: &Arg) -> String {
     let help = argument.get_long_help().or(argument.get_help());
     let help = help.map(ToString::to_string).unwrap_or_default();
@@ -172,7 +172,7 @@ fn paragraphs(help: &str, indent: &str) -> String {
     paragraphs.collect::<Vec<_>>().join("\n")
 }
 
-/// Text in which Markdown means nothing, but for what stands in backticks.
+/// Text without a meaning in Markdown, but for text in backticks.
 pub fn text(plain: &str) -> String {
     let parts = plain.split('`').enumerate().map(|(number, part)| {
         if number % 2 == 1 {

@@ -1,6 +1,6 @@
-//! Files in the repository that are made from the code, compared with what the code makes now.
+//! Files in the repository that are made from the code, compared with its present output.
 //!
-//! `UPDATE_GENERATED=1 cargo test --test all generated` writes them anew.
+//! `UPDATE_GENERATED=1 cargo test --test all generated` writes them again.
 
 mod badges;
 mod man;
@@ -59,7 +59,7 @@ fn schemas_are_those_of_the_report_types() {
     assert_only("schemas", &names);
 }
 
-/// What stands above a role.
+/// Text above a role.
 const ROLE: &str = "\
 # What NAME needs, generated from the table of the program's requests: see docs/src/permissions.md.
 # kubectl create clusterrolebinding NAME --clusterrole=kubectl-devicetaint-NAME --group=GROUP
@@ -78,7 +78,7 @@ fn roles_are_the_union_of_what_the_commands_ask_for() {
     assert_only("manifests", &names);
 }
 
-/// Scripts by the shell that they are for; the last is what kubectl calls.
+/// Scripts by their shell; the last is the one that kubectl calls.
 const SCRIPTS: [(&str, &str); 4] = [
     ("bash", "kubectl-devicetaint.bash"),
     ("fish", "kubectl-devicetaint.fish"),
@@ -130,13 +130,13 @@ fn assert_region(page: &str, name: &str, content: &str) {
     assert_current(&path, &filled(&text, name, content));
 }
 
-/// A table of codes with what they mean.
+/// A table of codes with their meanings.
 fn table<const N: usize>(head: &str, rows: [(String, &str); N]) -> String {
     let rows = rows.map(|(code, meaning)| format!("| `{code}` | {} |\n", manual::text(meaning)));
     format!("| {head} | meaning |\n|---|---|\n{}", rows.concat())
 }
 
-/// The hazards with what they are called in text and in JSON.
+/// The hazards with their names in text and in JSON.
 fn hazards() -> String {
     let rows = Hazard::ALL.map(|hazard| {
         let (code, meaning) = (hazard.code(), manual::text(hazard.meaning()));

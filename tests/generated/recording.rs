@@ -1,13 +1,13 @@
 //! A short recording of the program as a picture that moves: `docs/src/recording.svg`.
 //!
-//! Commands are run with colours, and each becomes a scene that is shown for some seconds. The picture
-//! moves by style sheet alone, so that it does so wherever pictures are shown; where it cannot, or
-//! must not, the scene in the middle stands still.
+//! Commands are run with colours, and each becomes a scene that is shown for some seconds. The picture moves
+//! by style sheet alone, so that it does so wherever pictures are shown; where it cannot, or must not, the
+//! scene in the middle is still.
 
 use std::path::Path;
 use std::process::Command;
 
-/// What is typed, and how many seconds each answer is looked at.
+/// Typed commands, and how many seconds each answer is shown.
 const SCENES: [(&str, f64); 3] = [
     (
         "devices --tainted --node node-9 --from examples/cluster.yaml",
@@ -78,7 +78,7 @@ fn words(line: &str) -> Vec<String> {
     typed.split(' ').map(str::to_owned).collect()
 }
 
-/// What the command prints, and how it ended where that was not well.
+/// Output of the command, and its exit status where it failed.
 fn printed(program: &Path, line: &str) -> String {
     let arguments = line.split(' ').map(|word| word.trim_matches('\''));
     let output = Command::new(program)

@@ -1,7 +1,7 @@
-//! A kubelet's socket at which somebody answers who never stops.
+//! A kubelet's socket at which a server answers without end.
 //!
-//! HTTP/2 is written by hand, frame by frame, since no server does this; windows are kept where the other side
-//! would hang up on whoever does not.
+//! HTTP/2 is written by hand, frame by frame, since no server does this; windows are kept where the other
+//! side would otherwise hang up.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -28,7 +28,7 @@ const NOTHING: &[u8] = b"\x00\x01a\x01b";
 /// A frame as long as any may be.
 const LONGEST: usize = 16_384;
 
-/// What comes after the question, and does not end unless it says so.
+/// Data after the question, endless unless otherwise noted.
 #[derive(Clone, Copy, Debug)]
 pub enum Answer {
     /// Not even HTTP.
@@ -47,7 +47,7 @@ pub enum Answer {
     Trickle,
     /// A trailer behind the other.
     Trailers,
-    /// Questions whether somebody is there.
+    /// Pings of the connection.
     Pings,
 }
 
@@ -65,7 +65,7 @@ impl Answer {
     ];
 }
 
-/// How much may be sent before the other side says that there is more room.
+/// Bytes that may be sent before the other side grants more.
 #[derive(Clone, Default)]
 struct Room(Arc<(Mutex<[i64; 2]>, Condvar)>);
 
@@ -90,7 +90,7 @@ struct Peer {
     room: Room,
 }
 
-/// A folder with a socket at which everybody is answered so.
+/// A folder with a socket at which every client is answered so.
 pub fn socket(folder: &Path, answer: Answer) -> PathBuf {
     let path = folder.join(format!("{answer:?}")).join("pod-resources");
     std::fs::create_dir_all(&path).expect("a folder");
@@ -100,10 +100,10 @@ pub fn socket(folder: &Path, answer: Answer) -> PathBuf {
         for stream in listener.incoming().map_while(Result::ok) {
             thread::spawn(move || {
                 let room = Room::default();
-                // What HTTP/2 begins with.
+                // Initial window of HTTP/2.
                 room.grow(0, 65_535);
                 room.grow(1, 65_535);
-                // Whoever hangs up has heard enough.
+                // A client that hangs up has heard enough.
                 let _ = Peer { stream, room }.answer(answer);
             });
         }
@@ -129,7 +129,7 @@ impl Peer {
         Ok(())
     }
 
-    /// A message of gRPC that says that it has so many bytes.
+    /// A message of gRPC with a header for so many bytes.
     fn message(&mut self, length: u32, bytes: &[u8]) -> io::Result<()> {
         let mut message = vec![0];
         message.extend(length.to_be_bytes());
@@ -138,7 +138,7 @@ impl Peer {
     }
 
     fn heavy(&mut self) -> io::Result<()> {
-        // Not held here: what this process takes is counted too, of whom it starts.
+        // Not held here: memory of this process counts as the child's, too.
         let pods = [0x0a, 0].repeat(LONGEST / 2);
         self.message(14 << 20, &[])?;
         (0..(14 << 20) / LONGEST).try_for_each(|_| self.data(&pods, 0))

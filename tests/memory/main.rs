@@ -1,7 +1,7 @@
-//! How much memory does the program take while it reads what does not end?
+//! Measures memory of the program while it reads endless input.
 //!
-//! The largest resident size of the real program, as the kernel counts it. Unit tests count what is
-//! read; here is what that is good for.
+//! The largest resident size of the real program, as the kernel counts it. Unit tests count the bytes read;
+//! this is their effect.
 
 #![cfg(target_os = "linux")]
 #![allow(
@@ -29,10 +29,10 @@ use nix::sys::resource::{UsageWho, getrusage};
 /// Most MiB of a run, 40 of which a program takes that was not built to be released.
 const MOST: i64 = 96;
 
-/// Longer than a second is waited for nobody, but a machine may be busy.
+/// Far longer than the limit of a second, for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What a run said, and the largest size of any run so far in MiB.
+/// Output of a run, and the largest size of any run so far in MiB.
 fn run(arguments: &[&str], stdin: Stdio) -> (String, i64) {
     let output = Command::new(env!("CARGO_BIN_EXE_kubectl-devicetaint"))
         .args(arguments)
@@ -52,7 +52,7 @@ fn run(arguments: &[&str], stdin: Stdio) -> (String, i64) {
     (said, usage.max_rss() >> 10)
 }
 
-/// What unpacks to so many megabytes, a thousandth of them.
+/// Data that unpacks to so many megabytes, a thousandth of them.
 fn packed(megabytes: usize) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     for _ in 0..megabytes {
@@ -67,7 +67,7 @@ fn bomb(path: &Path) {
     fs::write(path, packed.repeat((4 << 20) / packed.len())).expect("a file");
 }
 
-/// A kubeconfig whose user's plugin never stops talking.
+/// A kubeconfig whose user's plugin never stops printing.
 fn talkative(path: &Path) {
     let config = "
 apiVersion: v1
@@ -86,7 +86,8 @@ users:
 fn long_list(path: &Path) {
     let data = "x".repeat(1 << 20);
     let object = format!(r#"{{"apiVersion":"v1","kind":"Secret","data":{{"a":"{data}"}}}}"#);
-    // Not in memory as a whole here either: what a process has when it starts another one counts as that of the other.
+    // Not in memory as a whole here either: the memory of a process at the start of another one counts as
+    // that of the other.
     let mut file = fs::File::create(path).expect("a file");
     let mut write = |text: &str| file.write_all(text.as_bytes()).expect("a file");
     write(r#"{"apiVersion":"v1","items":["#);
@@ -188,7 +189,7 @@ fn at_a_kubelets_socket(folder: &Path, answers: &[kubelet::Answer]) {
     }
 }
 
-/// What an API server can say without an end.
+/// Endless answers of an API server.
 fn at_an_api_server(questions: &'static [server::Question]) {
     for question in questions {
         let server::Question { answer, path, line } = question;

@@ -11,7 +11,7 @@ pub enum Answer {
     Headers,
     /// A text in a document.
     Text,
-    /// What follows the body.
+    /// Trailers after the body.
     Trailers,
     /// A refusal.
     Refusal,
@@ -88,7 +88,7 @@ pub fn serve(question: &'static Question) -> String {
     let address = listener.local_addr().expect("an address");
     thread::spawn(move || {
         for stream in listener.incoming().map_while(Result::ok) {
-            // Whoever hangs up has heard enough.
+            // A client that hangs up has heard enough.
             thread::spawn(move || Peer(stream).serve(question));
         }
     });

@@ -1,4 +1,4 @@
-//! What this project expects of one cluster, beside what the real controller did there.
+//! Result expected of one cluster, beside that of the real controller.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::case::{Case, Family, START, list};
 use crate::oracle::subject::{HORIZON, Subject};
 
-/// What became of a cluster, in words that can be compared.
+/// Result for a cluster, in words that can be compared.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// The second in which each pod was deleted, by namespace and name.
@@ -22,7 +22,7 @@ pub struct Outcome {
     pub conditions: BTreeMap<String, [String; 3]>,
 }
 
-/// What the real controller did.
+/// Result of the real controller.
 pub fn actual(answer: &Value) -> Outcome {
     if let Some(error) = answer.get("error") {
         panic!("the oracle cannot answer: {error}");
@@ -52,7 +52,7 @@ pub fn actual(answer: &Value) -> Outcome {
     }
 }
 
-/// What the engine says about the same objects, read the way `--from` reads them.
+/// Result of the engine for the same objects, read the way `--from` reads them.
 pub fn expected(case: &Case, family: Family, subject: &Subject) -> Outcome {
     let text = list(&case.objects()).to_string();
     let reading = cluster::read(
@@ -72,7 +72,7 @@ pub fn expected(case: &Case, family: Family, subject: &Subject) -> Outcome {
     }
 }
 
-/// The two outcomes without what a version leaves to chance.
+/// The two outcomes without parts that a version leaves to chance.
 pub fn comparable(
     case: &Case,
     family: Family,
@@ -187,8 +187,7 @@ fn second(at: Timestamp) -> Option<i64> {
     (second <= HORIZON).then_some(second)
 }
 
-/// Pods that go because of a driver's taint alone: asked for by a taint on every device that evicts
-/// nobody itself.
+/// Pods that go because of a driver's taint alone: evaluated with a taint on every device that itself evicts no pod.
 fn evicted_by_drivers(snapshot: &Snapshot, semantics: &Semantics) -> BTreeMap<String, i64> {
     let harmless = [ProposedTaint {
         rule: None,
@@ -209,8 +208,7 @@ fn evicted_by_drivers(snapshot: &Snapshot, semantics: &Semantics) -> BTreeMap<St
         .collect()
 }
 
-/// The condition after the last eviction: what is pending beyond the horizon, and what was evicted
-/// because of the rule.
+/// The condition after the last eviction: pending pods beyond the horizon, and pods evicted because of the rule.
 fn final_condition(
     place: usize,
     effect: &Effect,

@@ -1,7 +1,7 @@
-//! Does `explain` say of every pod what a preview says, and does each single change do what it says?
+//! `explain` agrees with a preview on every pod, and each single change has its predicted effect.
 //!
-//! Changes are made here in the objects, by what the report says of them, and the engine is asked anew;
-//! of some of them the controller, too.
+//! Changes are made here in the objects, by the report's description, and the engine is run again; for some
+//! of them the controller, too.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ use crate::oracle::subject::{HORIZON, Subject};
 /// So many changes are made before the eyes of the controller.
 const CONTROLLED: usize = 300;
 
-/// A change, with the case that it is made in, and what is said of the pod without and with it.
+/// A change, with its case, and the predictions for the pod without and with it.
 struct Predicted {
     request: [Value; 2],
     pod: String,
@@ -112,7 +112,7 @@ impl<'a> Look<'a> {
         explain_pod(pod, supposed, &basis)
     }
 
-    /// Each rule asked about, alone and all together, and the present as the timelines have it.
+    /// Each rule in question, alone and all together, and the present as the timelines have it.
     fn verdicts_are_those_of_previews(&self, place: usize) -> usize {
         let snapshot = &self.reading.snapshot;
         let rules = snapshot.rules.iter();
@@ -162,7 +162,7 @@ impl<'a> Look<'a> {
         snapshot.pods.len()
     }
 
-    /// Makes each single change in the objects, and asks anew.
+    /// Makes each single change in the objects, and runs the engine again.
     fn changes_do_what_they_say(&self, place: usize) -> Vec<Predicted> {
         let mut predicted = Vec::new();
         for pod in &self.reading.snapshot.pods {
@@ -226,7 +226,7 @@ fn second(verdict: &ExplainedVerdict) -> Option<i64> {
     (second <= HORIZON).then_some(second)
 }
 
-/// Makes the change in the objects of the API, by what the report says of it.
+/// Makes the change in the objects of the API, by the report's description.
 fn make(change: &SingleChange, objects: &mut Objects) {
     match change.change_type {
         ChangeType::WithoutTaint if change.rule.is_some() => {

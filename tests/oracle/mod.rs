@@ -24,7 +24,7 @@ mod subject;
 use crate::case::Family;
 use run::{Run, fresh_seed, number};
 
-/// Cases of a family with a fixed seed, the same on every machine: what agreed once still agrees.
+/// Cases of a family with a fixed seed, the same on every machine: past agreement stays.
 const FIXED: usize = if crate::IS_FULL { 5_000 } else { 1_000 };
 /// Cases of a family with a fresh seed, fewer: each run looks where no run has looked before.
 const FRESH: usize = if crate::IS_FULL { 1_000 } else { 500 };

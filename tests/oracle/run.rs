@@ -13,10 +13,10 @@ use crate::oracle::compare::{Outcome, actual, comparable, expected};
 use crate::oracle::process::Oracle;
 use crate::oracle::subject::Subject;
 
-/// How many cases the oracle is given at once; it works on several at a time.
+/// Number of cases that the oracle is given at once; it works on several at a time.
 const BATCH: usize = 100;
 
-/// How many attempts shrinking may take.
+/// Limit of attempts at shrinking.
 const SHRINKING: usize = 2_000;
 
 /// Cases of one family and seed.
@@ -42,7 +42,7 @@ impl Run {
         }
     }
 
-    /// Compares every case, and says how many there were.
+    /// Compares every case, and prints their number.
     pub fn compare(mut self) {
         let mut runner = runner(self.seed);
         let strategy = any_case(self.family);
@@ -119,7 +119,7 @@ impl Run {
     }
 }
 
-/// A seed that nobody has seen, or the one that is to be repeated.
+/// A new seed, or the one that is to be repeated.
 pub fn fresh_seed() -> u64 {
     number("DEVICETAINT_ORACLE_SEED").unwrap_or_else(|| RandomState::new().hash_one("seed"))
 }
@@ -133,7 +133,7 @@ pub fn number(variable: &str) -> Option<u64> {
     )
 }
 
-/// What makes the cases of a seed.
+/// Generator of the cases of a seed.
 pub fn runner(seed: u64) -> TestRunner {
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&seed.to_le_bytes());

@@ -1,4 +1,4 @@
-//! Which version of Kubernetes is asked, and what of its answers can be compared?
+//! Version of Kubernetes in question, and the parts of its answers that can be compared.
 //!
 //! The controllers before 1.36 leave some things to chance, or to the order of events. Those are
 //! left out of the comparison here, each for a reason, and nothing else is.
@@ -32,19 +32,19 @@ impl Subject {
         }
     }
 
-    /// Whether the conditions that evictions leave behind can be compared. Controllers before 1.36
-    /// count a terminating pod again whenever an event reaches it, so that their number of evicted
-    /// pods depends on the order of events.
+    /// True if the conditions that evictions leave behind can be compared. Controllers before 1.36 count a
+    /// terminating pod again whenever an event reaches it, so that their number of evicted pods depends on
+    /// the order of events.
     pub fn counts_evictions(&self) -> bool {
         !self.semantics.stale_reservation_hides
     }
 
-    /// Whether a pod that is terminating already counts as evicted (up to 1.37).
+    /// True if a pod that is terminating already counts as evicted (up to 1.37).
     pub fn counts_terminating_pods(&self) -> bool {
         self.semantics.version.minor <= 37
     }
 
-    /// The case as this version can be asked about it.
+    /// The case as this version can evaluate it.
     pub fn adapted(&self, mut case: Case) -> Case {
         case.pod_groups &= self.semantics.with_pod_groups().honours_pod_groups
             && !(self.semantics.version.minor == 36 && panics_in_1_36(&case));
@@ -76,9 +76,9 @@ impl Subject {
             "ignoreUnknownFields": !self.semantics.with_pod_groups().honours_pod_groups,
         });
         if family == Family::Timelines && self.semantics.stale_reservation_hides {
-            // What a stale reservation hides depends on the order of events. In this one the cluster
-            // is alive when the rules appear, as it is for somebody who creates one; and no pod is
-            // gone when the second rule appears, since that would make reservations stale.
+            // The effect of a stale reservation depends on the order of events. In this one the cluster is
+            // alive when the rules appear, as for a user who creates one; and no pod is gone when the second
+            // rule appears, since that would make reservations stale.
             request["afterSync"] = json!(["pods"]);
             request["rulesAfterSync"] = true.into();
             request["terminationSeconds"] = (2 * HORIZON).into();
@@ -86,12 +86,11 @@ impl Subject {
         request
     }
 
-    /// Pods whose eviction may come later than this project says, or not at all, by namespace and
-    /// name.
+    /// Pods whose eviction may come later than this project predicts, or not at all, by namespace and name.
     ///
-    /// Up to 1.35 a stale reservation hides a pod from a change of that claim, but not from one of
-    /// another claim that names the pod. The controller goes through the claims in the order of a Go
-    /// map; if it takes the other claim first, it looks at the pod before the hidden claim has a time.
+    /// Up to 1.35 a stale reservation hides a pod from a change of that claim, but not from one of another
+    /// claim that names the pod. The controller goes through the claims in the order of a Go map; if it takes
+    /// the other claim first, it evaluates the pod before the hidden claim has a time.
     pub fn late_pods(&self, case: &Case) -> BTreeSet<String> {
         if !self.semantics.stale_reservation_hides {
             return BTreeSet::new();
@@ -111,13 +110,13 @@ fn claims_of(pod: &PodSpec) -> BTreeSet<u8> {
     named.collect()
 }
 
-/// How many claims are reserved for the pod, whether it refers to them or not.
+/// Number of claims reserved for the pod, referred to by it or not.
 fn claims_naming(case: &Case, pod: u8) -> usize {
     let names = |claim: &&ClaimSpec| claim.reserved_for.contains(&ReservationSpec::Pod(pod));
     case.claims.iter().filter(names).count()
 }
 
-/// Whether one of the pod's claims has an entry in `reservedFor` that names no pod of its namespace.
+/// True if one of the pod's claims has an entry in `reservedFor` that names no pod of its namespace.
 fn uses_stale_claim(case: &Case, pod: &PodSpec) -> bool {
     let is_stale = |reservation: &ReservationSpec| match reservation {
         ReservationSpec::Pod(place) => case
@@ -135,9 +134,9 @@ fn uses_stale_claim(case: &Case, pod: &PodSpec) -> bool {
         .any(|claim| claim.reserved_for.iter().any(is_stale))
 }
 
-/// Whether the controller of 1.36 would end with a nil dereference in `resourceclaim.IsForPod`: with
-/// the gate `DRAWorkloadResourceClaims` on it does, on a pod without a PodGroup that refers to a
-/// claim as generated for it which is somebody else's.
+/// True if the controller of 1.36 would end with a nil dereference in `resourceclaim.IsForPod`: with the gate
+/// `DRAWorkloadResourceClaims` on it does, on a pod without a PodGroup that refers to a claim as generated
+/// for it which is another's.
 fn panics_in_1_36(case: &Case) -> bool {
     let mut pods = (0u8..).zip(&case.pods);
     pods.any(|(place, pod)| {

@@ -1,4 +1,4 @@
-//! What is in an archive.
+//! Content of an archive.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Files that package managers read, compared with what is written now.
+//! Files that package managers read, compared with the present output.
 
 use std::env;
 

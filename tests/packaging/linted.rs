@@ -21,7 +21,7 @@ fn workflows_are_valid() {
                 .expect("these tests need Go 1.26 or newer (https://go.dev/dl)"),
         );
     }
-    // What its scripts look like depends on programs that are here or are not.
+    // The form of its scripts depends on installed programs.
     let mut actionlint = Command::new(program);
     actionlint
         .args(["-no-color", "-shellcheck=", "-pyflakes="])

@@ -1,4 +1,4 @@
-//! The list of what the program is made of, beside it.
+//! The bill of materials of the program, beside it.
 
 use std::collections::BTreeSet;
 use std::fs;

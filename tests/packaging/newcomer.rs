@@ -1,4 +1,4 @@
-//! Somebody who has nothing but kubectl: an empty home, and `PATH`.
+//! A newcomer with nothing but kubectl: an empty home, and `PATH`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ impl Newcomer {
         self.home.path().join(below)
     }
 
-    /// Runs shell commands, in which kubectl and what is in `bin` can be called.
+    /// Runs shell commands, in which kubectl and the programs in `bin` can be called.
     fn run(&self, bin: &Path, commands: &str) -> Output {
         let path = format!(
             "{}:{}:/usr/bin:/bin",
@@ -50,7 +50,7 @@ impl Newcomer {
             .unwrap()
     }
 
-    /// What kubectl says of its plugins: nothing but where this one is.
+    /// Asserts that kubectl lists the plugin's path, and no warnings.
     fn assert_plugins_clean(&self, bin: &Path) {
         let output = self.run(bin, "kubectl plugin list");
         let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
@@ -78,7 +78,7 @@ fn kubectl() -> PathBuf {
     given.unwrap_or_else(|| build_program().unwrap_or_else(|reason| panic!("{reason}")))
 }
 
-/// The program under test without what debuggers read, which would take long to pack.
+/// The program under test without debugging information, which would take long to pack.
 fn program(newcomer: &Newcomer) -> String {
     let program = newcomer.path("stripped");
     let mut strip = Command::new("strip");
@@ -87,7 +87,7 @@ fn program(newcomer: &Newcomer) -> String {
     program.to_str().unwrap().to_owned()
 }
 
-/// What manual pages are read with is installed where that needs nobody's password.
+/// Installs the readers of manual pages where that needs no password.
 fn need_readers() {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _alone = ONE_AT_A_TIME.lock();

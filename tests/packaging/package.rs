@@ -7,7 +7,7 @@ use std::process::Command;
 
 use super::support::{files, root, target};
 
-/// The largest package that is sent to everybody who installs from source.
+/// Size limit of the package that all users get who install from source.
 const LARGEST: u64 = 2_000_000;
 
 fn cargo_package(arguments: &[&str]) -> (String, String) {
@@ -43,7 +43,7 @@ fn packaged() -> BTreeSet<String> {
 #[test]
 fn it_is_packaged_without_a_warning_and_small() {
     let (_, said) = cargo_package(&[]);
-    // That tests and benchmarks stay at home is on purpose.
+    // Tests and benchmarks stay at home on purpose.
     let warnings = said.lines().filter(|line| line.starts_with("warning: "));
     let warnings: Vec<&str> = warnings.filter(|line| !is_left_out(line)).collect();
     assert!(warnings.is_empty(), "{warnings:#?}");
@@ -79,7 +79,7 @@ fn what_the_program_is_built_from_is_in_the_package() {
     }
     let sources = files().into_iter().filter(|name| name.starts_with("src/"));
     for source in sources {
-        // What only tests compile stays at home, as the tests themselves do.
+        // Files that only tests compile stay at home, as the tests themselves do.
         let is_of_tests = ["/tests/", "/tests.rs", "/live_tests/"];
         if is_of_tests.iter().any(|part| source.contains(part)) {
             continue;
@@ -96,7 +96,7 @@ fn what_the_program_is_built_from_is_in_the_package() {
     }
 }
 
-/// What a source takes in from other files.
+/// Files that a source includes.
 fn included(source: &str) -> Vec<String> {
     let parts = ["include_str!(\"", "include_bytes!(\""].map(|start| source.split(start).skip(1));
     let names = parts

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use super::support::{root, succeeded, target, tools};
 use crate::harness::say;
 
-/// What decides whether two builds are the same, whatever the sources are.
+/// Settings that decide if two builds are the same, with equal sources.
 const DECISIVE: [&str; 5] = [
     "Cargo.lock",
     "Cargo.toml",
@@ -19,7 +19,7 @@ const DECISIVE: [&str; 5] = [
     "packaging/toolchain",
 ];
 
-/// The program as it is released, and what another machine made of the same sources.
+/// The released program, and another machine's build of the same sources.
 pub struct Programs {
     pub one: PathBuf,
     pub other: PathBuf,
@@ -45,7 +45,7 @@ pub fn programs() -> &'static Programs {
     &PROGRAMS
 }
 
-/// The hash of what decides.
+/// The hash of the settings.
 fn stamp() -> String {
     let mut rustc = Command::new("rustc");
     let mut hash = Sha256::new_with_prefix(succeeded(&rustc.arg("-vV").output().unwrap()));
@@ -100,7 +100,7 @@ fn built(name: &str, home: Option<&Path>) -> PathBuf {
     PathBuf::from(printed.trim())
 }
 
-/// Makes the folder hold the latest commit of the repository; what was built from what is the same stays.
+/// Checks out the latest commit of the repository; build results of unchanged files stay.
 fn check_out(folder: &Path) {
     let git = |arguments: &[&str]| {
         let mut git = Command::new("git");
@@ -113,7 +113,7 @@ fn check_out(folder: &Path) {
     git(&["checkout", "--quiet", "--force", "--detach", "FETCH_HEAD"]);
 }
 
-/// Another home of Cargo: its paths are others, and what was downloaded is the same.
+/// Another home of Cargo: its paths are others, and its downloads are the same.
 fn link_registry(home: &Path) {
     let registry = home.join("registry");
     fs::create_dir_all(home).unwrap();

@@ -1,4 +1,4 @@
-//! A release as the workflow makes it, from archives to what package managers read.
+//! A release as the workflow makes it, from archives to the files of package managers.
 
 use std::fs;
 use std::path::{Path, PathBuf};

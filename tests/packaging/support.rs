@@ -24,12 +24,12 @@ pub fn tools() -> PathBuf {
     target().join("tools")
 }
 
-/// What a program said, as people read it.
+/// Output of a program, as text.
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// What a command printed; panics with all that it said when it failed.
+/// Output of a command; panics with all of it if the command failed.
 pub fn succeeded(output: &Output) -> String {
     let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
     assert!(output.status.success(), "{stdout}\n{stderr}");
@@ -83,7 +83,7 @@ pub fn files() -> Vec<String> {
 /// Where the copy below can be downloaded.
 pub const ADDRESS: &str = "https://git.test.example.org/kubectl-devicetaint";
 
-/// The repository as it will be when it has an address, with what is packed and not much more.
+/// The repository as it will be when it has an address, with its packed files and not much more.
 pub fn addressed() -> TempDir {
     let copy = tempfile::tempdir().unwrap();
     let wanted = ["completions/", "examples/", "man/", "packaging/"];
@@ -108,7 +108,7 @@ pub fn addressed() -> TempDir {
     copy
 }
 
-/// What is released: platform as krew calls it, with Rust's name for it.
+/// Released platforms: as krew calls them, with Rust's names.
 pub fn platforms() -> Vec<(String, String)> {
     let listed = succeeded(&pack(root(), &["platforms"]));
     let platforms = listed.lines().map(|line| {
@@ -131,8 +131,8 @@ pub struct Entry {
     pub mode: u32,
 }
 
-/// What is in an archive, tar or zip, in its order. Python reads both, so that nobody's archives are
-/// judged by the program that writes them.
+/// Entries of an archive, tar or zip, in its order. Python reads both, so that no archive is judged by the
+/// program that writes it.
 pub fn entries(archive: &Path) -> Vec<Entry> {
     const READ: &str = r#"
 import sys, tarfile, zipfile

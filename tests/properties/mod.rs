@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use crate::case::{Family, START, any_case};
 
-/// Every object of any cluster, and a seed for what happens to it.
+/// Every object of any cluster, and a seed for the events.
 fn any_objects() -> impl Strategy<Value = Vec<Value>> {
     any_case(Family::Timelines).prop_map(|case| {
         let objects = case.objects();
@@ -48,7 +48,7 @@ fn any_semantics() -> impl Strategy<Value = Semantics> {
     })
 }
 
-/// What may be asked about, with an effect that evicts.
+/// Taints in question, with an effect that evicts.
 fn any_question() -> impl Strategy<Value = ProposedTaint> {
     let part = |name: fn(u8) -> String, of: u8| proptest::option::of((0..of).prop_map(name));
     let driver = part(driver_name, 2);
@@ -123,8 +123,8 @@ fn evictions(report: &ImpactReport) -> BTreeMap<String, Timestamp> {
     evicted.collect()
 }
 
-/// Whether one more taint can only add evictions. In 1.35 it can take one away: the pods of a claim that
-/// nothing taints are looked at again, which brings those to light that an outdated reservation hides
+/// True if one more taint can only add evictions. In 1.35 it can take one away: the pods of a claim that
+/// nothing taints are evaluated again, which brings those to light that an outdated reservation hides
 /// elsewhere; another taint on that claim ends it.
 fn grows_only(semantics: &Semantics) -> bool {
     !semantics.stale_reservation_hides
@@ -245,7 +245,7 @@ proptest! {
         prop_assert_eq!(report.proposed_taints[0].counts.evicted_pod_count, 0);
     }
 
-    /// Only NoExecute evicts; a taint that nobody can act on hits nobody by itself.
+    /// Only NoExecute evicts; a taint of another effect evicts no pod by itself.
     #[test]
     fn other_effects_evict_nobody(
         objects in any_objects(),
@@ -263,7 +263,7 @@ proptest! {
         }
     }
 
-    /// The summary counts what the rows show, each thing once.
+    /// The summary counts the rows, each object once.
     #[test]
     fn summary_agrees_with_the_rows(
         objects in any_objects(),
@@ -289,7 +289,7 @@ proptest! {
         }
     }
 
-    /// What is kept for `--expect` is taken as it is, whatever was asked and whenever.
+    /// Reports saved for `--expect` are read back whole, whatever their question and time.
     #[test]
     fn every_report_is_read_back_and_objects_to_nothing(
         objects in any_objects(),

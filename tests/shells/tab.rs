@@ -1,4 +1,4 @@
-//! Somebody types half a word and presses TAB.
+//! Completion of half a word at a TAB.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use rexpect::session::{PtySession, spawn_command};
 
 use super::support::{Home, example, shell};
 
-/// How long a shell may take on a busy machine.
+/// Time limit for a shell on a busy machine.
 const PATIENCE: u64 = 60_000;
 
-/// What is typed, and what it becomes with a TAB.
+/// Typed words, and what they become with a TAB.
 fn cases() -> Vec<(String, &'static str)> {
     let from = format!("--from {}", example().display());
     vec![
@@ -30,15 +30,15 @@ fn cases() -> Vec<(String, &'static str)> {
     ]
 }
 
-/// Has the shell run its first line, after which it asks for the next one with `ready-`; the line itself
-/// does not say that word, since the terminal may repeat it. Where the terminal repeats nothing, bash
-/// does not show either what it completes.
+/// Has the shell run its first line, after which it asks for the next one with `ready-`; the line itself does
+/// not contain that word, since the terminal may repeat it. Where the terminal repeats nothing, bash does not
+/// show completions either.
 fn begin(session: &mut PtySession, line: &str) {
     session.send_line(&format!("stty echo; {line}")).unwrap();
     session.exp_string("ready-").unwrap();
 }
 
-/// Types, presses TAB twice, since a choice is shown at the second, and says what the line is or shows.
+/// Types, presses TAB twice, since a choice is shown at the second, and returns the line or the choice.
 fn typed(session: &mut PtySession, typed: &str, becomes: &str) {
     session.send(typed).unwrap();
     session.send("\t").unwrap();

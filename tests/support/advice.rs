@@ -1,18 +1,18 @@
-//! Is what the program advises something that it can do?
+//! Advice of the program that it understands itself.
 //!
-//! Every message that a test sees is looked through. A command that ends its line is there to be pasted:
-//! it has to be understood as it stands. One in backticks is a mention, and has to exist with its flags.
-//! Any other flag has to be one of the command that was run.
+//! Every message in a test is checked. A command that ends its line is there to be pasted: it has to be
+//! understood as it is. One in backticks is a mention, and has to exist with its flags. Any other flag has to
+//! be one of the command that was run.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 
-/// How the program's own commands begin in its messages.
+/// Beginning of the program's own commands in its messages.
 const OWN: &str = "kubectl devicetaint ";
 
-/// Panics when `messages`, which `program` has written when it was run with `words`, advise what it
+/// Panics when `messages`, which `program` has written when it was run with `words`, advise a command that it
 /// does not understand.
 pub fn check(program: &Path, words: &[String], messages: &str) {
     // Usage and examples are the help's, which is checked elsewhere.
@@ -74,7 +74,7 @@ fn flags(text: &str) -> Vec<String> {
     flags.map(str::to_owned).collect()
 }
 
-/// How the program ends with these words of a shell and `more`, which keep it from doing anything.
+/// Exit status of the program with these words of a shell and `more`, which keep it from doing anything.
 fn tried(program: &Path, command: &str, more: &[&str]) -> Option<i32> {
     let told = ["--server", "--help"].map(|flag| command.contains(flag));
     let more = if told.contains(&true) { &[][..] } else { more };

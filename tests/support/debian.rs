@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Mutex;
 
-/// Where the program is. One that is missing is installed where that needs nobody's password.
+/// Path of the program. A missing one is installed where that needs no password.
 pub fn program(name: &str) -> PathBuf {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _alone = ONE_AT_A_TIME

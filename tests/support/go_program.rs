@@ -10,20 +10,20 @@ use std::{fs, io, thread};
 
 use sha2::{Digest, Sha256};
 
-/// How often a build says that it is still going on.
+/// Interval of progress lines of a build.
 const PROGRESS: Duration = Duration::from_secs(60);
 
 /// A program and how it is built.
 pub struct GoProgram<'a> {
-    /// What the finished file is called, before the hash of its sources.
+    /// Name of the finished file, before the hash of its sources.
     pub name: &'a str,
     /// The folder of its module, from the root of the repository.
     pub module: &'a str,
     /// The package within the module, as `go` takes it: `.` for the module's own.
     pub package: &'a str,
-    /// What `go` is told, without the output file.
+    /// Arguments of `go`, without the output file.
     pub arguments: Vec<String>,
-    /// What is being built and what for, as people read it while they wait.
+    /// Purpose of the build, shown while it runs.
     pub purpose: &'a str,
 }
 
@@ -32,7 +32,7 @@ impl GoProgram<'_> {
     ///
     /// # Errors
     ///
-    /// One line that says what to install when Go is missing, or what the compiler said.
+    /// One line with the advice to install Go if it is missing, or the compiler's output.
     pub fn built(&self) -> Result<PathBuf, String> {
         let folder = target().join(self.name);
         let sources = self
@@ -168,7 +168,7 @@ fn missing_go() -> String {
     "these tests need Go 1.26 or newer (https://go.dev/dl)".to_owned()
 }
 
-/// Removes what was built from older sources: some of it is large.
+/// Removes builds of older sources: some of them are large.
 fn remove_older(folder: &Path, name: &str, newest: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let older = entry
@@ -181,7 +181,7 @@ fn remove_older(folder: &Path, name: &str, newest: &Path) {
     }
 }
 
-/// Says something although the test runner keeps back what tests print.
+/// Prints a line although the test runner keeps back the output of tests.
 pub fn say(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }

@@ -1,6 +1,6 @@
-//! Pages of documentation: the commands that they show are run, and what they print is compared.
+//! Pages of documentation: their commands are run, and the outputs are compared.
 //!
-//! A block marked `console` holds commands, each behind `$ `, and what they print, standard error too:
+//! A block marked `console` holds commands, each behind `$ `, and their output, standard error too:
 //!
 //! ````text
 //! ```console
@@ -10,11 +10,11 @@
 //! ```
 //! ````
 //!
-//! - `⋮` alone in a line stands for what is left out; as many lines as there are around it stay.
+//! - `⋮` alone in a line replaces left-out lines; as many lines as there are around it stay.
 //! - The blocks of a page are run one after the other in a folder of its own, with `examples` in it.
 //! - `console,live` is run on a control plane: a command must fail where the page shows a line that begins with `error: `,
 //!   and only there; what it prints is not compared.
-//! - With `UPDATE_GENERATED=1` the page is written anew where it differs.
+//! - With `UPDATE_GENERATED=1` the page is written again where it differs.
 
 #![allow(dead_code, reason = "every test binary uses its own part of this")]
 
@@ -25,7 +25,7 @@ use std::{env, fs};
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
-/// Stands for lines that a page leaves out.
+/// Mark of lines that a page leaves out.
 const LEFT_OUT: &str = "⋮";
 
 /// Where the commands of a block are run.
@@ -60,7 +60,7 @@ pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// How Markdown is read everywhere in these tests, as the book reads it.
+/// Options of reading Markdown everywhere in these tests, as the book reads it.
 pub fn options() -> Options {
     Options::ENABLE_TABLES | Options::ENABLE_FOOTNOTES | Options::ENABLE_STRIKETHROUGH
 }
@@ -74,7 +74,7 @@ impl Page {
         Self { path, text }
     }
 
-    /// How many commands it shows in this setting.
+    /// Number of commands that it shows in this setting.
     pub fn commands(&self, setting: Setting) -> usize {
         let blocks = self.blocks().into_iter();
         blocks
@@ -97,11 +97,12 @@ impl Page {
             .collect()
     }
 
-    /// Runs the blocks of this `setting` in shells, and compares: what is printed, or in a live setting how commands end.
+    /// Runs the blocks of this `setting` in shells, and compares their output, or in a live setting their
+    /// exit status.
     ///
     /// # Panics
     ///
-    /// When the page says something else than the commands.
+    /// When the page differs from the commands.
     pub fn check(&self, setting: Setting, shell: impl Fn() -> Command) {
         let folder = tempfile::tempdir().expect("a folder");
         link(&root().join("examples"), &folder.path().join("examples"));
@@ -163,7 +164,7 @@ impl Page {
     }
 }
 
-/// The fenced blocks of a page: what they are marked as, and where their content is.
+/// The fenced blocks of a page: their marks, and the ranges of their content.
 pub fn code_blocks(text: &str) -> Vec<(String, Range<usize>)> {
     let mut found: Vec<(String, Range<usize>)> = Vec::new();
     let mut open: Option<(String, Option<Range<usize>>)> = None;
@@ -191,7 +192,7 @@ pub fn code_blocks(text: &str) -> Vec<(String, Range<usize>)> {
     found
 }
 
-/// The commands of a block with what follows each.
+/// The commands of a block with the output of each.
 fn steps(content: &str) -> Vec<Step<'_>> {
     let mut steps: Vec<Step<'_>> = Vec::new();
     let mut goes_on = false;
@@ -215,7 +216,7 @@ fn steps(content: &str) -> Vec<Step<'_>> {
     steps
 }
 
-/// What a command prints, on both streams as they come, and how it ends.
+/// Output of a command, on both streams as they come, and its exit status.
 fn run(shell: &mut Command, step: &Step<'_>, status: i32, folder: &Path) -> (String, i32) {
     let typed = step.shown.join("\n");
     let command = typed.strip_prefix("$ ").unwrap_or(&typed);
@@ -229,8 +230,7 @@ fn run(shell: &mut Command, step: &Step<'_>, status: i32, folder: &Path) -> (Str
     (printed, output.status.code().unwrap_or(-1))
 }
 
-/// What the page has to show of what was `printed`, where it showed `before`: as many lines at the
-/// beginning and the end.
+/// Lines of `printed` that the page has to show, where it showed `before`: as many at the beginning and the end.
 fn kept(before: &[&str], printed: &str) -> Vec<String> {
     let lines: Vec<&str> = printed.lines().collect();
     let lines = match before.iter().position(|line| *line == LEFT_OUT) {

@@ -1,4 +1,4 @@
-//! Does what the program prints as data follow its schema?
+//! Validation of the program's data by its schemas.
 //!
 //! Every document of the program's own API group that a test sees is validated, in JSON and YAML, and each line of
 //! events.
@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use jsonschema::Validator;
 use serde_json::Value;
 
-/// How documents of the program begin.
+/// Beginning of the program's documents.
 const GROUP: &str = "devicetaint.dev/";
 
 /// Panics when a document in `printed`, which the program has written when it was run with `words`, does not follow
@@ -24,7 +24,7 @@ pub fn check(words: &[String], printed: &str) {
     }
 }
 
-/// What is wrong with a document by the schema of its kind.
+/// Faults of a document by the schema of its kind.
 pub fn validated(document: &Value) -> Result<(), Vec<String>> {
     let kind = document["kind"].as_str().unwrap_or_default();
     let Some(schema) = schemas().get(kind) else {
@@ -47,7 +47,7 @@ pub fn documents(text: &str) -> Vec<Value> {
         Vec::new()
     } else if text.starts_with('{') {
         let stream = serde_json::Deserializer::from_str(text).into_iter();
-        // What follows a document may be anything, such as a line of a pipe that was closed.
+        // A document may be followed by anything, such as a line of a pipe that was closed.
         stream.map_while(Result::ok).collect()
     } else if text.starts_with("apiVersion:") {
         serde_yaml::from_multiple(text).unwrap_or_default()

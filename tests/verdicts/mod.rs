@@ -1,4 +1,4 @@
-//! A dump of a real cluster, and what the real controller said about 40 rules there.
+//! A dump of a real cluster, and the real controller's messages about 40 rules there.
 
 use std::path::{Path, PathBuf};
 

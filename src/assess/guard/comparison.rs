@@ -1,8 +1,8 @@
-//! Comparisons of counts, as far as they are known.
+//! Comparisons of counts that may be partly known.
 
 use crate::model::Count;
 
-/// How two numbers are compared.
+/// Comparison operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operator {
     Above,
@@ -31,7 +31,7 @@ impl Operator {
             .find_map(|(spelling, operator)| Some((operator, text.strip_prefix(spelling)?)))
     }
 
-    /// Whether the comparison holds for all that the two may be, for none of it, or for some.
+    /// True if the comparison holds for all values that the two may have, false if for none; absent otherwise.
     pub(super) fn holds(self, value: Count, limit: Count) -> Option<bool> {
         match self {
             Self::Above => value.is_above(limit),

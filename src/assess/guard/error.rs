@@ -17,7 +17,7 @@ pub enum GuardError {
         /// The signal as given.
         signal: String,
     },
-    /// Nothing stands after the operator.
+    /// The operator has no right side.
     #[error("guard \"{guard}\" has no number or percentage after the operator")]
     NoQuantity {
         /// The guard as given.
@@ -30,7 +30,7 @@ pub enum GuardError {
     InvalidQuantity {
         /// The guard as given.
         guard: String,
-        /// What stands after the operator.
+        /// Text behind the operator.
         quantity: String,
     },
     /// There is nothing that the percentage could be taken of.
@@ -44,7 +44,7 @@ pub enum GuardError {
 }
 
 impl GuardError {
-    /// What to write instead.
+    /// Text to write instead.
     #[must_use]
     pub fn hint(&self) -> String {
         match self {

@@ -1,4 +1,4 @@
-//! Whether a guard trips.
+//! Evaluation of guards.
 
 use super::expression::{Guard, Quantity};
 use super::outcome::GuardOutcome;
@@ -7,7 +7,7 @@ use crate::assess::completeness::{CountSubject, ReportCompleteness};
 use crate::assess::totals::{Tally, Totals};
 use crate::model::Count;
 
-/// What percentages are taken of.
+/// Bases of percentages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wholes {
     /// The pods that use devices of the same drivers as the selected ones.
@@ -16,16 +16,16 @@ pub struct Wholes {
     pub devices: usize,
 }
 
-/// How much may be hit.
+/// Limits of the impact.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Limits<'a> {
     /// The guards, in the order in which they were given.
     pub guards: &'a [Guard],
-    /// What their percentages are taken of.
+    /// Bases of their percentages.
     pub wholes: Wholes,
 }
 
-/// What guards look at.
+/// Measured impact that guards compare.
 pub(in crate::assess) struct Measured<'m> {
     pub(in crate::assess) tally: &'m Tally<'m, 'm>,
     pub(in crate::assess) totals: &'m Totals,
@@ -33,12 +33,12 @@ pub(in crate::assess) struct Measured<'m> {
 }
 
 impl Measured<'_> {
-    /// What the signal counts.
+    /// Count of the signal.
     fn value(&self, signal: Signal) -> Count {
         signal.count(self.tally, self.totals)
     }
 
-    /// What its percentages are taken of, as far as that is known.
+    /// Base of its percentages, as far as that is known.
     fn whole(&self, signal: Signal, of: Whole) -> Count {
         let completeness = self.tally.completeness;
         // The row names first what the whole is counted from.
@@ -56,10 +56,10 @@ impl Measured<'_> {
 }
 
 impl Guard {
-    /// Compares the guard with what was counted.
+    /// Compares the guard with the counts.
     ///
-    /// It trips when the comparison holds, and also when it may hold: a number that is not known is
-    /// no reason to go on. What is known of it may settle the comparison all the same.
+    /// It trips when the comparison holds, and also when it may hold: an unknown number is no reason to go
+    /// on. Its bounds may settle the comparison all the same.
     pub(in crate::assess) fn evaluate(&self, measured: &Measured<'_>) -> GuardOutcome {
         let whole = match self.quantity {
             Quantity::Number(_) => None,
@@ -74,7 +74,7 @@ impl Guard {
                 self.operator.holds(value.times(100), limit)
             }
         };
-        // What settles the comparison may still be a bound, which is to be told as one.
+        // A bound may settle the comparison, and is then reported as one.
         let known = value.exact().is_some() && whole.is_none_or(|whole| whole.exact().is_some());
         GuardOutcome {
             guard: self.clone(),
@@ -86,7 +86,7 @@ impl Guard {
     }
 }
 
-/// What was not read, so that what the signal counts is not known; or what objects do not say.
+/// Missing data without which the count of the signal is unknown.
 fn unknown_without(signal: Signal, completeness: &ReportCompleteness<'_>) -> String {
     match completeness.missing(signal.reads()) {
         missing if missing.is_empty() => signal.unsaid().to_owned(),
@@ -102,7 +102,7 @@ mod tests {
     use crate::report::ImpactReport;
     use crate::report::testing::{self, Example};
 
-    /// What becomes of a guard where these are the totals, and all is known.
+    /// Outcome of a guard for these totals, where all is known.
     fn outcome(guard: &str, totals: &Totals, wholes: &Wholes) -> GuardOutcome {
         let (example, semantics) = (Example::new(), testing::semantics(37));
         let impact = example.impact();
@@ -214,7 +214,7 @@ mod tests {
         let no_set = "unknown (missing: replicasets)";
         let (least_3, least_2, least_1) = (&*least(3), &*least(2), &*least(1));
         let no_pod = "unknown (missing: pods)";
-        // 3 pods are evicted as far as is known, 1 of them now; 1 device is selected.
+        // 3 pods are evicted, perhaps more, 1 of them now; 1 device is selected.
         for (gaps, guard, tripped, said) in [
             (&no_pods, "pods.evicted>0", true, least_3),
             (&no_pods, "pods.evicted>20", true, least_3),

@@ -22,7 +22,7 @@ impl Guard {
         &self.expression
     }
 
-    /// Whether it compares with a share of all pods of the selected devices' drivers.
+    /// True if it compares with a share of all pods of the selected devices' drivers.
     #[must_use]
     pub fn needs_whole(&self) -> bool {
         match self.quantity {
@@ -60,7 +60,7 @@ fn known_signal(name: &str) -> Result<Signal, GuardError> {
     })
 }
 
-/// What the signal is compared with.
+/// Right side of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Quantity {
     Number(usize),

@@ -1,11 +1,11 @@
-//! Guards: how much may be hit.
+//! Guards: limits of the impact.
 //!
 //! A guard is `<signal><operator><quantity>`, such as `pods.evicted>20` or `devices.selected>=50%`.
 //! It trips when the comparison holds, and when it is not known whether it does.
 //!
-//! `expression` parses guards (and `error` says what is none), `signal` is the table of what can be limited,
-//! `evaluation` compares with what was counted by `comparison`, and `outcome` is what became of a guard. `floor`
-//! is the reverse of one: how many devices have to stay.
+//! `expression` parses guards (and `error` says why it failed), `signal` is the table of signals,
+//! `evaluation` compares with the counts by `comparison`, and `outcome` is the result of a guard. `floor` is
+//! the reverse of one: a minimum of devices that stay.
 
 mod comparison;
 mod error;

@@ -1,26 +1,25 @@
-//! What became of a guard.
+//! Outcome of a guard.
 
 use super::expression::Guard;
 use crate::model::Count;
 
-/// What became of a guard.
+/// Outcome of a guard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GuardOutcome {
     /// The guard.
     pub guard: Guard,
-    /// What its signal counts.
+    /// Count of its signal.
     pub value: Count,
-    /// What a percentage is taken of; absent where the guard names a number.
+    /// Base of a percentage; absent where the guard names a number.
     pub whole: Option<Count>,
-    /// Whether the comparison is true, or may be true given what is unknown, so nothing may be
-    /// changed.
+    /// True if the comparison is true, or may be true given what is unknown, so nothing may be changed.
     pub tripped: bool,
-    /// What is missing, so that value or whole is not known.
+    /// Missing data, if value or whole is not known.
     pub missing: Option<String>,
 }
 
 impl GuardOutcome {
-    /// What the value is, as far as that is known, with what a percentage is taken of.
+    /// Value, as far as that is known, with the base of a percentage.
     #[must_use]
     pub fn value_in_words(&self) -> String {
         let whole = self

@@ -1,4 +1,4 @@
-//! What a guard can look at: a row each.
+//! Signals of guards: a row each.
 //!
 //! A row is all that a signal needs. `help guards`, the documentation, completion, the messages about guards
 //! that cannot be read and the guards themselves take it from here.
@@ -9,7 +9,7 @@ use crate::assess::completeness::CountSubject;
 use crate::assess::totals::{Tally, Totals};
 use crate::model::Count;
 
-/// What a percentage is taken of.
+/// Base of a percentage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Whole {
     /// The pods that use the drivers of the selected devices.
@@ -20,14 +20,14 @@ pub(super) enum Whole {
     Class,
 }
 
-/// All there is to say about a signal.
+/// Facts about a signal.
 struct Row {
     name: &'static str,
-    /// What its percentages are taken of; absent where it has none.
+    /// Base of its percentages; absent where it has none.
     whole: Option<Whole>,
-    /// What it is counted from; what the whole of its percentages is counted from stands first.
+    /// Subjects that it is counted from; the one of the base of its percentages comes first.
     reads: &'static [CountSubject],
-    /// What is missing where all of that was read, and its value is not known all the same.
+    /// Data that is missing where all of that was read, and its value is not known all the same.
     unsaid: &'static str,
     meaning: &'static str,
     count: fn(&Tally<'_, '_>, &Totals) -> Count,
@@ -46,7 +46,7 @@ macro_rules! signals {
             count: $count:expr,
         }
     )+) => {
-        /// What a guard looks at.
+        /// Signal that a guard compares.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Signal {
             $($(#[$doc])* $signal,)+
@@ -211,13 +211,13 @@ impl Signal {
         self.row().name
     }
 
-    /// What the signal counts, in one line for `help guards`.
+    /// Meaning in one line, for `help guards`.
     #[must_use]
     pub const fn meaning(self) -> &'static str {
         self.row().meaning
     }
 
-    /// What it comes to.
+    /// Count of the signal.
     #[must_use]
     pub fn count(self, tally: &Tally<'_, '_>, totals: &Totals) -> Count {
         (self.row().count)(tally, totals)
@@ -237,18 +237,18 @@ impl Signal {
             .max_by(|left, right| similarity(left).total_cmp(&similarity(right)))
     }
 
-    /// What it is counted from.
+    /// Subjects that it is counted from.
     pub(super) const fn reads(self) -> &'static [CountSubject] {
         self.row().reads
     }
 
-    /// What is missing where everything was read that it is counted from, and its value is not known
-    /// all the same.
+    /// Data that is missing where everything was read that it is counted from, and its value is not known all
+    /// the same.
     pub(super) const fn unsaid(self) -> &'static str {
         self.row().unsaid
     }
 
-    /// What its percentages are taken of; absent where it has none.
+    /// Base of its percentages; absent where it has none.
     pub(super) const fn whole(self) -> Option<Whole> {
         self.row().whole
     }

@@ -185,7 +185,7 @@ impl EvictionCosts {
     }
 
     fn share(&mut self, members: &[usize], loss: SharedLoss) {
-        // What all of its pods together cannot exceed is never harmful.
+        // A loss that the pods cannot exceed together is never harmful.
         if members.len() <= loss.harmless {
             return;
         }

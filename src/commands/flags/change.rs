@@ -22,7 +22,7 @@ pub(crate) struct ChangeArgs {
     dry_run: Where,
 }
 
-/// Who pretends.
+/// Side that evaluates a dry run.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Where {
     /// No dry run
@@ -69,7 +69,7 @@ impl RehearsalArgs {
 }
 
 impl ChangeArgs {
-    /// What was typed, as work takes it.
+    /// The arguments, as `work` takes them.
     pub(crate) fn change(&self) -> WriteRequest {
         WriteRequest {
             dry_run: match self.dry_run {
@@ -81,7 +81,7 @@ impl ChangeArgs {
     }
 }
 
-/// How what was done is printed.
+/// Format of the report of a change.
 #[derive(clap::Args, Debug, Default)]
 pub(crate) struct ReportArgs {
     /// Output format: json or yaml
@@ -92,13 +92,13 @@ pub(crate) struct ReportArgs {
 }
 
 impl ReportArgs {
-    /// The format, if what was done is wanted as data.
+    /// The format, if the changes are wanted as data.
     pub(crate) fn format(&self) -> Result<Option<Format>, Failure> {
         let format = self.output.as_deref().map(str::parse::<Format>);
         Ok(format.transpose()?)
     }
 
-    /// Whether every change is printed as it is made.
+    /// Decides if every change is printed as it is made.
     pub(crate) fn lines(&self) -> Lines {
         match self.output {
             Some(_) => Lines::Left,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::completion::Values;
 use crate::naming::duration::parse_request_timeout;
 
-/// Flags of kubectl that say which cluster is meant and who asks.
+/// Flags of kubectl that select cluster and user.
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Connection")]
 pub(crate) struct ConnectionArgs {
@@ -109,11 +109,11 @@ pub(crate) struct ConnectionArgs {
 }
 
 impl ConnectionArgs {
-    /// Whether one namespace is meant.
+    /// True if one namespace is given.
     pub(crate) fn names_namespace(&self) -> bool {
         self.namespace.is_some() && !self.all_namespaces
     }
 }
 
-/// What `--request-timeout` means; `None` is no limit.
+/// Value of `--request-timeout`; `None` is no limit.
 pub(crate) type Timeout = Option<Duration>;

@@ -1,9 +1,9 @@
-//! Flags that choose devices by what they are.
+//! Flags that choose devices by their properties.
 
 use crate::completion::Values;
 use crate::decide::choice::DeviceFilterFlags;
 
-/// Flags that choose devices by what they are. Several have to be met at once.
+/// Flags that choose devices by their properties. Several have to be met at once.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct DeviceFilterArgs {
     /// Devices for which this CEL expression is true
@@ -19,7 +19,7 @@ pub(crate) struct DeviceFilterArgs {
 }
 
 impl DeviceFilterArgs {
-    /// What was typed.
+    /// The filters of the command line.
     pub(crate) fn filters(&self) -> DeviceFilterFlags {
         DeviceFilterFlags {
             expressions: self.expressions.clone(),

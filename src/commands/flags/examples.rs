@@ -1,9 +1,9 @@
 //! Examples in the help: printed as they are written, so that they can be pasted.
 
-/// Stands for a space at which no line may be broken.
+/// Placeholder of a space at which no line may be broken.
 const GLUE: char = '\u{a0}';
 
-/// How many examples stand in the short help.
+/// Number of examples in the short help.
 const FEW: usize = 2;
 
 /// Where the global flags are; kubectl has it at the same place.

@@ -1,6 +1,6 @@
-//! What is typed: the flags that several commands share, and how their values are read.
+//! Command-line flags that several commands share, and the parsers of their values.
 //!
-//! Knows no cluster; what was typed becomes the plain values that `work` takes.
+//! Knows no cluster; flags become the plain values that `work` takes.
 
 pub(crate) mod change;
 pub(crate) mod connection;

@@ -6,7 +6,7 @@ use crate::commands::work::output_request::OutputRequest;
 use crate::decide::Strictness;
 use crate::render::Format;
 
-/// How a report is printed.
+/// Format of a report.
 #[derive(clap::Args, Debug)]
 pub(crate) struct OutputArgs {
     /// Output format: table, wide, json, yaml, markdown or name
@@ -15,7 +15,7 @@ pub(crate) struct OutputArgs {
 }
 
 impl OutputArgs {
-    /// What was typed, as work takes it.
+    /// The arguments, as `work` takes them.
     pub(crate) fn wanted(&self) -> OutputRequest {
         OutputRequest {
             format: self.output,
@@ -24,7 +24,7 @@ impl OutputArgs {
     }
 }
 
-/// How a report is printed that can be a page of its own.
+/// Format of a report that can be a page of its own.
 #[derive(clap::Args, Debug)]
 pub(crate) struct PageArgs {
     /// Output format: table, wide, json, yaml, markdown, html or name
@@ -36,7 +36,7 @@ pub(crate) struct PageArgs {
 }
 
 impl PageArgs {
-    /// What was typed, as work takes it.
+    /// The arguments, as `work` takes them.
     pub(crate) fn wanted(&self) -> OutputRequest {
         OutputRequest {
             format: self.output,

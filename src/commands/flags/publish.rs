@@ -1,6 +1,6 @@
 //! Flags of `preview --publish`.
 
-/// How the controller is asked.
+/// Flags of a preview by the controller.
 #[derive(clap::Args, Debug)]
 pub(crate) struct PublishArgs {
     /// Create rules with effect None; compare the controller's count

@@ -7,8 +7,7 @@ use crate::naming::address::without_login;
 use crate::naming::shell::word;
 use crate::output::{Owner, Repeated, RepeatedFlag};
 
-/// Flags that say which cluster is meant and who asks, or which files and how they are understood.
-/// The others change neither.
+/// Flags that select cluster and user, or files and their interpretation. The others change neither.
 const REPEATED: [&str; 18] = [
     "--kubeconfig",
     "--context",
@@ -30,7 +29,7 @@ const REPEATED: [&str; 18] = [
     "--kubernetes",
 ];
 
-/// The flags that were typed, as far as other commands of the `program`, which is built, need them too.
+/// The typed flags, as far as other commands of the `program`, which is built, need them too.
 pub(crate) fn repeated(program: &clap::Command, matches: &ArgMatches) -> Repeated {
     let Some((name, matches)) = matches.subcommand() else {
         return Repeated::default();
@@ -57,8 +56,8 @@ pub(crate) fn repeated(program: &clap::Command, matches: &ArgMatches) -> Repeate
     Repeated(REPEATED.into_iter().filter_map(repeat).collect())
 }
 
-/// Whether a printed `command` repeats the flag. A snapshot or a change that is advised is one of the cluster, also where
-/// saved objects were read.
+/// True if a printed `command` repeats the flag. A snapshot or a change that is advised is one of the
+/// cluster, also where saved objects were read.
 fn repeats(command: &clap::Command, flag: &str) -> bool {
     let only_reads = argument(command, "--kubernetes").is_some();
     argument(command, flag).is_some() && (flag != "--from" || only_reads)
@@ -89,7 +88,7 @@ fn typed(argument: &Arg, flag: &str, matches: &ArgMatches) -> Option<String> {
     Some(words.collect::<Vec<_>>().join(" "))
 }
 
-/// The value as it may be printed: without what nobody else is to know.
+/// The value as it may be printed: without secrets.
 fn shown(flag: &str, value: &str) -> String {
     match flag {
         "--token" => "TOKEN".to_owned(),

@@ -1,11 +1,11 @@
-//! Which rules are meant, as it is typed.
+//! Rules given on the command line.
 
 use crate::completion::Values;
 use crate::decide::{RuleArguments, RuleChoice};
 use crate::error::Failure;
 use crate::naming::labels::LabelSelector;
 
-/// Rules by name, by what they taint, or by their labels.
+/// Rules by name, taint or labels.
 #[derive(clap::Args, Debug)]
 pub(crate) struct RuleArgs {
     /// Rules by name, or by devices and the KEY of their taint
@@ -30,12 +30,12 @@ impl RuleArgs {
         }
     }
 
-    /// Understands what was typed.
+    /// Parses the arguments.
     pub(crate) fn choice(&self) -> Result<RuleChoice, Failure> {
         RuleChoice::parse(&self.ways())
     }
 
-    /// What was typed, for who adds other ways to it.
+    /// The arguments, for commands that add other ways to select rules.
     pub(crate) fn ways(&self) -> RuleArguments<'_> {
         RuleArguments {
             targets: &self.targets,

@@ -1,4 +1,4 @@
-//! Flags that say how much harm is agreed to.
+//! Flags that limit the impact.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use super::guards;
 use crate::commands::work::consent::SafetyLimits;
 use crate::error::Failure;
 
-/// Flags that say how much harm is agreed to.
+/// Flags that limit the impact.
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Safety")]
 pub(crate) struct SafetyArgs {
@@ -33,12 +33,12 @@ pub(crate) struct SafetyArgs {
 }
 
 impl SafetyArgs {
-    /// Whether the question is answered beforehand.
+    /// True if the question is answered beforehand.
     pub(crate) fn is_yes(&self) -> bool {
         self.yes
     }
 
-    /// Finds what is wrong with the flags before anything else is done.
+    /// Finds errors in the flags before anything else is done.
     pub(crate) fn prepare(&self) -> Result<SafetyLimits, Failure> {
         let guards = guards::parse(&self.abort_if)?;
         SafetyLimits::new(self.yes, self.expect.as_ref(), guards)

@@ -29,7 +29,7 @@ pub(crate) struct SourceArgs {
 }
 
 impl SourceArgs {
-    /// What was typed, as work takes it.
+    /// The arguments, as `work` takes them.
     pub(crate) fn source(&self) -> Source {
         Source {
             from: self.from.clone(),

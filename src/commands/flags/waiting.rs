@@ -1,14 +1,14 @@
-//! Flags of commands that wait for what they have begun.
+//! Flags of commands that wait for their evictions.
 
 use std::time::Duration;
 
 use crate::decide::proposal::Patience;
 use crate::naming::duration::parse_duration;
 
-/// How long the API must show zero pods to evict.
+/// Time for which the API must show zero pods to evict.
 const SETTLE: Duration = Duration::from_secs(10);
 
-/// Whether and how long the evictions are waited for that were begun.
+/// Flags of waiting for the evictions that were begun.
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Wait")]
 pub(crate) struct WaitingArgs {
@@ -25,7 +25,7 @@ pub(crate) struct WaitingArgs {
 }
 
 impl WaitingArgs {
-    /// How long is waited, if at all.
+    /// Time limit of the wait, if there is one.
     pub(crate) fn patience(&self) -> Option<Patience> {
         self.wait.then_some(Patience {
             timeout: self.timeout,

@@ -1,4 +1,4 @@
-//! Permissions that a command needs for all of its work, asked for before anything is changed.
+//! Permissions that a command needs for all of its work, checked before anything is changed.
 
 use std::collections::BTreeSet;
 

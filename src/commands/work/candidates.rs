@@ -25,7 +25,7 @@ impl Sources {
     ///
     /// # Errors
     ///
-    /// When the files or the cluster cannot be read; whoever only proposes words says nothing of it.
+    /// When the files or the cluster cannot be read; completion ignores that.
     pub(crate) async fn objects(&self, values: Values) -> Result<Known, Failure> {
         if !self.from.is_empty() {
             let reading = read_files(&self.from, cluster::read).await?;
@@ -53,7 +53,7 @@ async fn names(client: &ApiClient, served: &ServedKinds, values: Values) -> Know
     }
 }
 
-/// What is read, if it is wanted; `None` when it cannot be had.
+/// Reads if wanted; `None` if it cannot be read.
 async fn optional<T>(
     is_wanted: bool,
     read: impl Future<Output = Result<Vec<T>, cluster::ClusterError>>,

@@ -1,4 +1,4 @@
-//! What a command that changes rules prints as data: one document, however it ends.
+//! Report that a command prints as data about its changes: one document, however it ends.
 
 use crate::commands::context::Context;
 use crate::error::{ExitStatus, Failure};
@@ -6,7 +6,7 @@ use crate::render::{Format, Page, render};
 use crate::report::ChangeReport;
 use crate::report::change::DryRun;
 
-/// Prints a report, if that was asked for.
+/// Prints a report, if that was requested.
 pub(super) fn print(
     report: &ChangeReport,
     format: Option<Format>,
@@ -25,8 +25,8 @@ pub(super) fn print(
     Ok(context.printer.emit(&render(&report, page)?)?)
 }
 
-/// What a command does, with a report also where it fails before it comes to any rule. A command line
-/// that is wrong gets none: nobody knows what was asked for.
+/// Runs a command, with a report also where it fails before it comes to any rule. An invalid command line
+/// gets none: its request is unknown.
 pub(crate) async fn accounted(
     work: impl Future<Output = Result<ExitStatus, Failure>>,
     format: Option<Format>,

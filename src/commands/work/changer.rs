@@ -1,8 +1,7 @@
-//! The one writer of rules: what every command that changes them shares.
+//! The one writer of rules, shared by all commands that change them.
 //!
-//! A [`Changer`] sends decided changes, says what became of them, and keeps the account for whoever
-//! interrupts the command. When somebody else was first it lets `decide` judge what is there then;
-//! nothing is forced.
+//! A [`Changer`] sends decided changes, reports each outcome, and keeps the account for an interrupted
+//! command. When another client was first, `decide` judges the rule as it is then; nothing is forced.
 
 use std::ops::ControlFlow;
 use std::{iter, mem};
@@ -35,7 +34,7 @@ use crate::report::ChangeReport;
 use crate::report::change::ChangedRule;
 use crate::report::wait::WaitReport;
 
-/// Whether each change is printed as it is made.
+/// Selects the changes that are printed as they are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lines {
     /// `devicetaintrule.resource.k8s.io/NAME VERB`
@@ -51,16 +50,16 @@ pub(crate) struct Changer<'a> {
     change: WriteRequest,
     lines: Lines,
     context: &'a Context,
-    /// Who changes them, as they note it.
+    /// Author of the changes, as noted on the rules.
     writer: Writer,
-    /// What became of the rules so far.
+    /// Outcomes of the rules so far.
     pub(crate) outcomes: Outcomes,
-    /// How the wait for the change ended.
+    /// Result of the wait for the change.
     waited: Option<WaitReport>,
 }
 
 impl<'a> Changer<'a> {
-    /// For one command that changes rules as `change` says.
+    /// For one command that changes rules as in `change`.
     pub(crate) fn new(
         rules: impl Into<Option<&'a Rules>>,
         change: WriteRequest,
@@ -73,7 +72,7 @@ impl<'a> Changer<'a> {
             context,
             writer: Writer {
                 user: None,
-                // What is only tried is nobody's.
+                // A dry run owns no rules.
                 run: context.run.clone().filter(|_| change.dry_run.is_real()),
             },
             outcomes: Outcomes::default(),
@@ -86,7 +85,7 @@ impl<'a> Changer<'a> {
         Self { lines, ..self }
     }
 
-    /// Notes on what is changed who does it; who that is may be unknown.
+    /// Notes the user on the changed rules; the user may be unknown.
     pub(crate) fn by(self, user: Option<String>) -> Self {
         let writer = Writer {
             user,
@@ -109,25 +108,25 @@ impl<'a> Changer<'a> {
         Ok(listed.map(|stored| stored.fact).collect())
     }
 
-    /// How changes are sent; absent if they are not.
+    /// Mode of sending changes; absent if they are not sent.
     pub(crate) fn mode(&self) -> Option<WriteMode> {
         self.change.mode()
     }
 
-    /// What the command works with.
+    /// Context of the command.
     pub(crate) fn context(&self) -> &'a Context {
         self.context
     }
 
-    /// Notes what is going to be done with which rules, in this order.
+    /// Notes the planned changes of rules, in this order.
     pub(crate) fn plan(&self, changes: impl IntoIterator<Item = (String, RuleGoal)>) {
-        // What is only tried changes nothing, whenever it is interrupted.
+        // An interrupted dry run has changed nothing.
         if self.change.dry_run.is_real() {
             self.context.ledger.plan(changes);
         }
     }
 
-    /// Does what has to be done about one rule of `add`: the rule as it is then.
+    /// Carries out the decision of `add` about one rule: the rule as it is then.
     pub(crate) async fn take(
         &mut self,
         step: &AddStep,
@@ -136,7 +135,7 @@ impl<'a> Changer<'a> {
         match step {
             AddStep::Keep { draft, rule } => {
                 let object = match (self.lines, self.rules) {
-                    // What is printed then is the object as it is served, which the fact does not hold.
+                    // Prints the object as it is served, which the fact does not hold.
                     (Lines::Left, Some(rules)) => rules.get(&draft.name).await.map_err(failed)?,
                     (Lines::Printed, _) | (Lines::Left, None) => None,
                 };
@@ -156,7 +155,7 @@ impl<'a> Changer<'a> {
         }
     }
 
-    /// Creates a rule. One that somebody made in the meantime is taken if it is the same, and gets
+    /// Creates a rule. One that another client created in the meantime is taken if it is the same, and gets
     /// what it lacks.
     pub(crate) async fn create(
         &mut self,
@@ -170,7 +169,7 @@ impl<'a> Changer<'a> {
             self.done(made_as(&draft, RuleResult::Created))?;
             return Ok(object);
         };
-        // Whom another effect would hit was not looked at.
+        // The impact of another effect was not evaluated.
         let terms = Terms {
             existing: Existing::Kept,
             ..*terms
@@ -183,7 +182,7 @@ impl<'a> Changer<'a> {
         let made = rules.change(&name, first, mode, |found| {
             let fact = found.map(|stored| &stored.fact);
             let (result, step) = conflicting_creation(wanted.clone(), fact, &terms, &self.writer);
-            // Set anew each time, since another race may end otherwise than the one before.
+            // Set in each round, since another race may end otherwise than the one before.
             verb = result;
             match step {
                 Ok(AddStep::Create(_)) => ConflictAction::Send(cluster::ObjectChange::Create {
@@ -224,9 +223,9 @@ impl<'a> Changer<'a> {
         }
     }
 
-    /// Changes a rule that is still as it was `decided_on`, up to its status; the rule as it is then,
-    /// unless only this plugin pretends. `again` says of a rule that somebody else has changed whether
-    /// the same command would change it.
+    /// Changes a rule that is still as it was `decided_on`, up to its status; returns the rule as it is then,
+    /// unless only this plugin pretends. `again` tells of a rule that another client has changed if the same
+    /// command would change it.
     pub(crate) async fn patch(
         &mut self,
         decided_on: &DeviceTaintRule,
@@ -265,7 +264,7 @@ impl<'a> Changer<'a> {
             }
             Ok(ChangeResult::Removed(_)) => Ok(None),
             Ok(ChangeResult::Ended(Err((failure, completes)), doubt)) => {
-                // What somebody else made of the rule is looked at before it is changed again.
+                // A rule changed by another client is read before it is changed again.
                 let again = "then run the same command again to complete the change".to_owned();
                 let advice = iter::once(look_first(&name)).chain(completes.then_some(again));
                 self.context.ledger.advise(advice);
@@ -284,8 +283,8 @@ impl<'a> Changer<'a> {
         }
     }
 
-    /// Lets the rule that was `found` do less, whatever else happens to it meanwhile. Gives its state
-    /// before, or `None` when there was nothing to change.
+    /// Lowers the rule that was `found`, whatever else happens to it meanwhile. Gives its state before, or
+    /// `None` when there was nothing to change.
     pub(crate) async fn downgrade(
         &mut self,
         found: &DeviceTaintRule,
@@ -302,7 +301,7 @@ impl<'a> Changer<'a> {
             Err(failure) => return Err(self.refused(&name, failure, ChangeDoubt::None)),
         }
         let patch = self.writer.sign_patch(patch.clone());
-        // What the rule was when the change that counts was sent: a lost race moves that on.
+        // The rule when the change that counts was sent: a lost race moves that on.
         let mut before = found.clone();
         let Some((rules, mode)) = self.begin(&name, Sending::Change) else {
             self.done(changed_by(&before, &patch))?;
@@ -357,7 +356,7 @@ impl<'a> Changer<'a> {
         self.done(as_it_was(rule, RuleResult::Unchanged))
     }
 
-    /// Says something about the change, which a report of it has among its notes.
+    /// Prints a line about the change, which a report of it has among its notes.
     pub(crate) fn note(&mut self, line: String) {
         self.context.printer.note(&line);
         self.outcomes.note(line);
@@ -368,8 +367,7 @@ impl<'a> Changer<'a> {
         self.waited = Some(report);
     }
 
-    /// Prints what became of the rules as data, if that was asked for; also of a command that ended with
-    /// a failure.
+    /// Prints the outcomes of the rules as data, if requested; also of a command that ended with a failure.
     pub(crate) fn present<T>(
         &mut self,
         format: Option<Format>,
@@ -401,7 +399,7 @@ impl<'a> Changer<'a> {
         self.rules.zip(self.change.mode())
     }
 
-    /// Notes and prints what became of a rule.
+    /// Notes and prints the outcome of a rule.
     pub(super) fn done(&mut self, rule: RuleOutcome) -> Result<(), Failure> {
         let ledger = &self.context.ledger;
         if self.change.dry_run.is_real() {
@@ -419,7 +417,7 @@ impl<'a> Changer<'a> {
         }
     }
 
-    /// The command cannot go on, since a decision does not stand.
+    /// The command cannot go on, since a decision is outdated.
     pub(super) fn refused(&mut self, name: &str, failure: Failure, doubt: ChangeDoubt) -> Failure {
         let outcome = match doubt {
             ChangeDoubt::None => {
@@ -432,14 +430,14 @@ impl<'a> Changer<'a> {
         failure
     }
 
-    /// The command cannot go on, since what it has `done` was changed again by somebody else.
+    /// The command cannot go on: another client changed again what it has `done`.
     fn lost_again(&mut self, done: RuleOutcome, failure: Failure) -> Failure {
         self.context.ledger.done(&done.name, done.result);
         self.outcomes.add(done.with_error(failure.to_string()));
         failure
     }
 
-    /// The command cannot go on, since a change was not made, or nobody knows whether it was.
+    /// The command cannot go on: a change failed, or its outcome is unknown.
     pub(super) fn failed(&mut self, name: &str, error: ClusterError) -> Failure {
         // A change whose answer was lost stays under way in the account.
         let outcome = if error.is_unknown() {

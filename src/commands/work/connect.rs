@@ -1,4 +1,4 @@
-//! The connection to a cluster, what the cluster serves, and what to say when it does not answer.
+//! The connection to a cluster, the kinds that it serves, and the messages when it does not answer.
 
 use std::sync::Arc;
 
@@ -15,14 +15,14 @@ use crate::error::{ExitStatus, Failure};
 use crate::model::Minor;
 use crate::output::Printer;
 
-/// A cluster that answers, and what it has.
+/// A cluster that answers, and its kinds.
 #[derive(Clone)]
 pub(crate) struct Live {
     pub(crate) client: ApiClient,
     pub(crate) served: ServedKinds,
 }
 
-/// How a cluster of the version `found` behaves, unless the behavior of another version is `asked` for.
+/// Behavior of the version `found`, unless that of another version is `asked` for.
 ///
 /// # Errors
 ///
@@ -39,7 +39,7 @@ pub(crate) fn semantics_for(
     Ok(semantics)
 }
 
-/// Connects as the flags and the environment say, and asks the server what it has.
+/// Connects by the flags and the environment, and asks the server for its kinds.
 ///
 /// # Errors
 ///
@@ -66,7 +66,7 @@ pub(crate) async fn connect_client(context: &Context) -> Result<ApiClient, Failu
     Ok(client)
 }
 
-/// A cluster that does not do what is asked, with the way out, and whether trying again is one.
+/// Failure of a request to the cluster, with the way out, and if trying again is one.
 pub(crate) fn failed(error: ClusterError) -> Failure {
     let status = match error.retryability() {
         Retryability::TryAgain => ExitStatus::TryAgain,
@@ -78,7 +78,7 @@ pub(crate) fn failed(error: ClusterError) -> Failure {
 }
 
 impl Live {
-    /// How the cluster behaves, unless the behavior of another version is `asked` for; a failure if the command does
+    /// Behavior of the cluster, unless that of another version is `asked` for; a failure if the command does
     /// not support the version.
     pub(crate) fn semantics(&self, asked: Option<Minor>) -> Result<Semantics, Failure> {
         semantics_for(self.client.purpose(), asked, self.served.version)
@@ -89,7 +89,7 @@ impl Live {
         Rules::new(&self.client, &self.served).map_err(failed)
     }
 
-    /// Says what the server warned of.
+    /// Prints the warnings of the server.
     pub(crate) fn tell(&self, printer: &Printer<'_>) {
         for warning in self.client.warnings() {
             printer.server_warning(&warning);

@@ -1,6 +1,6 @@
-//! What stands between a command and the pods it would evict: guards, a kept report, a question.
+//! Approval of an eviction: guards, an expected report, a question.
 //!
-//! Who has to agree is decided in `decide`; here the report is shown and the question asked.
+//! `decide` says when the user has to agree; here the report is shown and the question asked.
 
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ use crate::report::change::DryRun;
 use crate::report::impact::saved;
 use crate::report::metadata::Cluster;
 
-/// How much harm is agreed to, with the report that was read.
+/// Impact that the user accepts, with the report that was read.
 #[derive(Debug)]
 pub(crate) struct SafetyLimits {
     yes: bool,
@@ -60,12 +60,12 @@ impl SafetyLimits {
         }
     }
 
-    /// Whether a report was agreed to beforehand.
+    /// True if a report was approved beforehand.
     pub(crate) fn expects(&self) -> bool {
         self.expect.is_some()
     }
 
-    /// Whether a change that affects no pod needs no report.
+    /// True if a change that affects no pod needs no report.
     pub(crate) fn needs_no_report(&self) -> bool {
         self.guards.is_empty() && !self.expects()
     }
@@ -93,8 +93,8 @@ impl SafetyLimits {
         }
     }
 
-    /// Lets a planned change pass, and says by whom, or says what stands in its way. Nothing was changed. A dry
-    /// run answers as the real run would, but for the question, which it only tells.
+    /// Approves a planned change, or says what prevents it. Nothing was changed. A dry run answers as the
+    /// real run would, but only prints the question.
     pub(crate) fn check(
         &self,
         planned: &PlannedChange<'_>,
@@ -109,7 +109,7 @@ impl SafetyLimits {
         let consented = consent(&approval, planned);
         match &consented {
             Ok(ConsentOutcome::Ask(_)) => introduce(&planned.block(), context),
-            // Without a question nothing else shows what it comes to, also where it is refused.
+            // Without a question nothing else shows the impact, also where it is refused.
             Ok(ConsentOutcome::Proceed) | Err(_) => {
                 for line in planned.summary_lines().iter().chain(planned.concerns) {
                     context.printer.note(line);
@@ -123,7 +123,7 @@ impl SafetyLimits {
     }
 }
 
-/// Says above a question in which cluster it is asked, and about what.
+/// Prints the cluster and the subject above a question.
 pub(crate) fn introduce(lines: &[String], context: &Context) {
     let cluster = context.introduced_cluster().map(|cluster| cluster.line());
     let columns = context.interactive.then(question::columns).flatten();
@@ -134,8 +134,7 @@ pub(crate) fn introduce(lines: &[String], context: &Context) {
     }
 }
 
-/// Asks, where there is somebody to ask; anything but the right answer ends the command. A dry run only
-/// tells the question.
+/// Asks at a terminal; anything but the right answer ends the command. A dry run only prints the question.
 pub(crate) fn ask(
     question: &Question,
     dry_run: DryRun,
@@ -146,7 +145,7 @@ pub(crate) fn ask(
         (true, true) => Audience::Terminal,
         (true, false) => Audience::NoTerminal,
     };
-    // A question that nothing introduces still stands below the name of its cluster.
+    // A question without an introduction is still below the name of its cluster.
     introduce(&[], context);
     let cluster = context.cluster();
     let cluster = cluster.as_ref().map_or("this cluster", Cluster::name);

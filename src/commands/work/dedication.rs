@@ -50,7 +50,7 @@ impl DedicationObjects<'_> {
         }
     }
 
-    /// Notes what is going to be done, for whatever ends the command early.
+    /// Notes the planned changes, for any early end of the command.
     pub(crate) fn plan(&self, goals: impl IntoIterator<Item = (String, RuleGoal)>) {
         if self.change.dry_run.is_real() {
             self.context.ledger.plan(goals);

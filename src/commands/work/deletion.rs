@@ -1,4 +1,4 @@
-//! Deleting rules, and what is said of each.
+//! Deletion of rules, and the line about each.
 
 use super::changer::{Changer, state};
 use crate::cluster::{self, ChangeDoubt, ChangeResult, ConflictAction, Removal, Rules, WriteMode};
@@ -38,7 +38,7 @@ impl Changer<'_> {
         };
         let mut another = None;
         let made = rules.change(&name, first, mode, |found| {
-            // Somebody else was first, with the same goal; another of its name is not meant.
+            // Another client was first, with the same goal; another rule of that name is not meant.
             let found = found.map(|stored| &stored.fact);
             another = found.and_then(|found| made_anew(decided_on, found));
             let Some(found) = found.filter(|_| another.is_none()) else {

@@ -1,17 +1,17 @@
-//! How a command sends changes.
+//! Mode of sending changes.
 
 use crate::cluster::WriteMode;
 use crate::report::change::DryRun;
 
-/// How a command changes rules.
+/// Request of a command to change rules.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WriteRequest {
-    /// Who pretends.
+    /// Side that evaluates a dry run.
     pub(crate) dry_run: DryRun,
 }
 
 impl WriteRequest {
-    /// How a change is sent, if it is.
+    /// Mode of sending a change, if it is sent.
     pub(crate) fn mode(self) -> Option<WriteMode> {
         match self.dry_run {
             DryRun::None => Some(WriteMode::Store),

@@ -9,14 +9,14 @@ use crate::model::DeviceTaintRule;
 
 /// The taints that are assessed, with the data that this needs.
 pub(crate) struct Hypothesis {
-    /// What was looked at, and what there is to say of the choice.
+    /// View of the cluster, and warnings about the selection.
     pub(crate) view: ClusterView,
-    /// The taints that it comes to.
+    /// The proposed taints.
     pub(crate) proposed: Vec<ProposedTaint>,
 }
 
 impl Hypothesis {
-    /// What `choice` comes to in what was looked at, for which these manifests were read.
+    /// Taints that `choice` proposes in the view, for which these manifests were read.
     pub(crate) async fn new(
         view: ClusterView,
         choice: &Choice,

@@ -1,4 +1,4 @@
-//! What several commands do: connect, look, choose, agree, change, and wait.
+//! Work that several commands share: connect, read, select, approve, change, and wait.
 //!
 //! Knows no clap: everything comes as plain values.
 

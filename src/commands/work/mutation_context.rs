@@ -16,7 +16,7 @@ use crate::error::Failure;
 use crate::model::{DeviceTaintRule, Effect, Uid};
 use crate::report::ImpactReport;
 
-/// The cluster as it was when it was looked at, and its rules to be changed; or saved files, for a rehearsal.
+/// The cluster as it was when it was read, and its rules to be changed; or saved files, for a rehearsal.
 pub(crate) struct MutationContext {
     /// Absent if saved files are read.
     rules: Option<Rules>,
@@ -25,12 +25,12 @@ pub(crate) struct MutationContext {
 }
 
 impl MutationContext {
-    /// Reads devices, claims and rules of `source`, with what a report about them needs.
+    /// Reads devices, claims and rules of `source`, with the inputs of a report about them.
     pub(crate) async fn open(source: &Source, context: &Context) -> Result<Self, Failure> {
         Self::new(ClusterView::open(source, context, Detail::Terms).await?)
     }
 
-    /// As [`MutationContext::open`] on a connection that is there already, for whoever reports nothing.
+    /// As [`MutationContext::open`] on an existing connection, for commands without a report.
     pub(crate) async fn of(live: Live) -> Result<Self, Failure> {
         Self::new(ClusterView::of(live, Detail::Names).await?)
     }
@@ -73,7 +73,7 @@ impl MutationContext {
         Ok((Self { view, ..self }, choice))
     }
 
-    /// With what devices are beside their names.
+    /// With the attributes of devices.
     pub(crate) async fn with_attributes(self) -> Result<Self, Failure> {
         Ok(Self {
             view: self.view.with_attributes(&[]).await?,
@@ -81,7 +81,7 @@ impl MutationContext {
         })
     }
 
-    /// With what devices are beside their names, if one of `rules` notes what its device was.
+    /// With the attributes of devices, if one of `rules` notes the hardware of its device.
     pub(crate) async fn with_identities_of(
         self,
         rules: &[DeviceTaintRule],
@@ -98,7 +98,7 @@ impl MutationContext {
         Ok((Self { view, ..self }, chooser))
     }
 
-    /// Looks at the cluster again.
+    /// Reads the cluster again.
     pub(crate) async fn again(&self) -> Result<Self, Failure> {
         Ok(Self {
             rules: self.rules.clone(),
@@ -126,15 +126,15 @@ impl MutationContext {
         }
     }
 
-    /// The failure of a change with whom it would hit now, as far as that can be found out: the rules
-    /// called `names`, as they are by now, with effect `to`.
+    /// Adds the current impact to the failure of a change, as far as it can be read: of the rules called
+    /// `names`, as they are by now, with effect `to`.
     pub(crate) async fn with_impact_warnings(
         &self,
         failure: Failure,
         names: &[String],
         to: &Effect,
     ) -> Failure {
-        // What cannot be read now must not hide why the change failed.
+        // A failed read must not hide why the change failed.
         let Ok(mutation) = self.again().await else {
             return failure;
         };
@@ -156,7 +156,7 @@ impl MutationContext {
         }
     }
 
-    /// Whom the considered taints hit.
+    /// Report of the pods that the considered taints affect.
     pub(crate) async fn report(
         &self,
         proposed: &[ProposedTaint],
@@ -166,9 +166,9 @@ impl MutationContext {
             .await
     }
 
-    /// As [`MutationContext::report`], where pods that are `kept` are not evicted although NoExecute would evict them: they
-    /// are no part of the number that somebody agrees to. Guards count them all the same. Where the evicted pods are
-    /// `named`, the report is about these and no others.
+    /// As [`MutationContext::report`], where pods that are `kept` are not evicted although NoExecute would
+    /// evict them: they are no part of the number that the user approves. Guards count them all the same.
+    /// Where the evicted pods are `named`, the report is about these and no others.
     pub(crate) async fn report_keeping(
         &self,
         proposed: &[ProposedTaint],
@@ -176,7 +176,7 @@ impl MutationContext {
         kept: &BTreeSet<Uid>,
         named: Option<&BTreeSet<Uid>>,
     ) -> Result<ImpactReport, Failure> {
-        // On the heap: it reads many lists, more than once in what some commands do.
+        // On the heap: it reads many lists, and some commands do so more than once.
         let view = Box::pin(self.view.clone().with_pods_for(proposed, guards)).await?;
         if let Some(pods) = named {
             return Ok(view.basis().report_on(pods, proposed, guards));
@@ -189,7 +189,7 @@ impl MutationContext {
     }
 }
 
-/// What only a cluster can do: a rehearsal on saved files ends before it.
+/// Failure of an act that needs a cluster: a rehearsal on saved files ends before it.
 fn no_cluster() -> Failure {
     Failure::usage("saved files cannot be changed")
 }

@@ -1,4 +1,4 @@
-//! How the nodes are of pods that should have ended, and which drivers are at work there.
+//! Nodes of pods that should have ended, and the drivers that run there.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -14,34 +14,33 @@ use crate::model::{
     Affects, Gap, Kind, Node, NodeHealth, NodeName, Reading, ResourceClaim, Warning,
 };
 
-/// So many nodes are asked for at a time; what is said of a pod whose node is not known is true of it
-/// too, and less.
+/// Number of nodes read at a time; lines about a pod of an unread node are true, and say less.
 const FEW: usize = 16;
-/// Whatever a node said is believed for so long.
+/// Time for which a node's conditions are reused.
 const BELIEVED: Duration = Duration::from_secs(10);
 
-/// What is known of nodes, and since when.
+/// Facts about nodes, and their age.
 #[derive(Debug, Default)]
 pub(crate) struct Nodes {
     known: NodesKnown,
     asked: Option<Instant>,
 }
 
-/// How nodes are, as far as that is known.
+/// Conditions of nodes, as far as they are known.
 #[derive(Debug, Default)]
 pub(crate) struct NodesKnown {
-    /// Those that have said how they are.
+    /// Conditions of the nodes that have reported them.
     pub(crate) health: BTreeMap<NodeName, NodeHealth>,
-    /// Which drivers are at work there.
+    /// Drivers that run there.
     pub(crate) publishers: Publishers,
     /// Why not all of them are known.
     pub(crate) gap: Option<Gap>,
-    /// What is odd about them.
+    /// Warnings about them.
     pub(crate) warnings: Vec<Warning>,
 }
 
 impl NodesKnown {
-    /// What is around pods, of whose claims `claims` are all.
+    /// Facts around pods, of whose claims `claims` are all.
     pub(crate) fn around<'s>(&'s self, claims: &'s [ResourceClaim]) -> TerminationFacts<'s> {
         TerminationFacts {
             claims,
@@ -67,7 +66,7 @@ impl Nodes {
         self.asked = Some(Instant::now());
     }
 
-    /// Whether to ask now for the nodes of so many pods.
+    /// True if the nodes of so many pods should be read now.
     fn is_time_for(&mut self, overdue: usize) -> bool {
         if overdue == 0 {
             // A node that was not ready when earlier pods were overdue may be ready when the next ones terminate.
@@ -77,13 +76,13 @@ impl Nodes {
         self.asked.is_none_or(|at| at.elapsed() >= BELIEVED)
     }
 
-    /// What they have said.
+    /// Facts read so far.
     pub(crate) fn known(&self) -> &NodesKnown {
         &self.known
     }
 }
 
-/// How the nodes are of pods that should have ended, as far as that can be read.
+/// Nodes of pods that should have ended, as far as they can be read.
 pub(crate) async fn nodes_of(left: &[PendingEviction<'_>], live: &Live) -> NodesKnown {
     let Live { client, served } = live;
     match node_health(client, served, &names_of(left)).await {
@@ -99,8 +98,7 @@ pub(crate) async fn nodes_of(left: &[PendingEviction<'_>], live: &Live) -> Nodes
     }
 }
 
-/// Which drivers are at work on the nodes of pods that should have ended: none is known where that
-/// cannot be read, and then nothing is said of it.
+/// Drivers that run on the nodes of pods that should have ended; none, without a warning, where they cannot be read.
 async fn drivers_of(left: &[PendingEviction<'_>], live: &Live) -> Publishers {
     let names = names_of(left);
     let slices = slices_of_nodes(&live.client, &live.served, &names).await;
@@ -111,7 +109,7 @@ async fn drivers_of(left: &[PendingEviction<'_>], live: &Live) -> Publishers {
     )
 }
 
-/// How the nodes were of pods that should have ended, as far as saved files tell.
+/// Nodes of pods that should have ended, as far as saved files hold them.
 pub(crate) fn nodes_in(reading: &Reading, left: &[PendingEviction<'_>]) -> NodesKnown {
     let names = names_of(left);
     let gap = reading.without(Kind::Node);
@@ -123,7 +121,7 @@ pub(crate) fn nodes_in(reading: &Reading, left: &[PendingEviction<'_>]) -> Nodes
         health,
         publishers: Publishers::of(reading, &names),
         gap: gap.filter(|_| !names.is_empty()),
-        // What is odd about files is among the warnings of the reading.
+        // Warnings about files are among those of the reading.
         warnings: Vec::new(),
     }
 }
@@ -134,7 +132,7 @@ pub(crate) fn names_of(left: &[PendingEviction<'_>]) -> BTreeSet<NodeName> {
     overdue.filter_map(|left| left.pod.node.clone()).collect()
 }
 
-/// Whether the pod should have ended, so that its node matters.
+/// True if the pod should have ended, so that its node matters.
 fn is_overdue(left: &PendingEviction<'_>) -> bool {
     match left.obstacle {
         EvictionObstacle::Kubelet { .. }
@@ -147,7 +145,7 @@ fn is_overdue(left: &PendingEviction<'_>) -> bool {
     }
 }
 
-/// What is not known since it cannot be read.
+/// Gap left by a failed read.
 pub(crate) fn gap_of(what: &str, error: &ClusterError) -> Gap {
     Gap {
         affects: Affects::Details,

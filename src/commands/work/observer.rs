@@ -1,4 +1,4 @@
-//! What is looked at again and again while somebody waits, and how cheaply.
+//! Repeated reads during a wait, at low cost.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -21,22 +21,22 @@ use crate::error::Failure;
 use crate::model::{DeviceId, DeviceTaintRule, Kind, Reading, Snapshot, Warning};
 use crate::report::wait_progress::WaitProgress;
 
-/// How often is looked at what cannot be watched.
+/// Interval of reading what cannot be watched.
 const INTERVAL: Duration = Duration::from_secs(1);
-/// How often is looked although nothing has changed, since times pass.
+/// Interval of evaluating although nothing has changed, since times pass.
 const TICK: Duration = Duration::from_secs(5);
-/// Changes of pods within this time are looked at together, and told in one line.
+/// Changes of pods within this time are evaluated together, and reported in one line.
 const GATHER: Duration = INTERVAL;
 
-/// What is looked at.
+/// Observed rules, pods and claims.
 pub(crate) struct RuleObserver {
     live: Live,
     rules: Rules,
     names: Vec<String>,
-    /// The first look, to look again; absent where nothing but rules is looked at.
+    /// The first view, to read again; absent where only rules are observed.
     pods: Option<ClusterView>,
     watched: Watched,
-    /// Whether the rules are watched, or asked for by name.
+    /// True if the rules are watched, false if they are read by name.
     rules_are_watched: bool,
     clock: Clock,
     nodes: Nodes,
@@ -47,7 +47,7 @@ pub(crate) struct RuleObserver {
 }
 
 impl RuleObserver {
-    /// Looks at these rules, however they become, and at the pods that they evict, beginning with `view`.
+    /// Observes these rules, however they change, and the pods that they evict, beginning with `view`.
     pub(crate) fn on_pods(
         view: ClusterView,
         rules: &[DeviceTaintRule],
@@ -58,7 +58,7 @@ impl RuleObserver {
                 "saved files do not change, so there is nothing to wait for",
             ));
         };
-        // Taken and not copied: the snapshot is most of what a wait holds, and the view only needs the rest.
+        // Taken and not copied: the snapshot is most of a wait's memory, and the view only needs the rest.
         let mut view = view;
         let reading = Reading {
             snapshot: std::mem::take(&mut view.reading.snapshot),
@@ -83,7 +83,7 @@ impl RuleObserver {
         })
     }
 
-    /// Looks at the rules of these names, and at nothing else.
+    /// Observes the rules of these names, and nothing else.
     pub(crate) async fn on_rules(
         live: Live,
         names: Vec<String>,
@@ -93,7 +93,7 @@ impl RuleObserver {
         let watched = Watched::rules(&live.client, &live.served).await;
         let (watched, rules_are_watched) = match watched {
             Ok(watched) => (watched, true),
-            // Who may not watch rules may still get them by name.
+            // A user who may not watch rules may still get them by name.
             Err(ClusterError::Forbidden { .. }) => {
                 (Watched::nothing(&live.client, &live.served), false)
             }
@@ -114,12 +114,12 @@ impl RuleObserver {
         })
     }
 
-    /// Whether the end of some pods cannot be seen, so that force deletions are not detected.
+    /// True if the end of some pods cannot be seen, so that force deletions are not detected.
     pub(crate) fn misses_force_deletions(&self) -> bool {
         self.watched.misses_force_deletions()
     }
 
-    /// What is odd about what was asked for beside the reading.
+    /// Warnings about objects read beside the reading.
     pub(crate) fn oddities(&self) -> &[Warning] {
         &self.nodes.known().warnings
     }
@@ -142,7 +142,7 @@ impl RuleObserver {
 
     /// Waits for a change, at most for `rest`.
     pub(crate) async fn rest(&mut self, rest: Duration) -> Result<(), Failure> {
-        // What is read by name has no watch to wake this wait, so it ends earlier.
+        // Reads by name have no watch to wake this wait, so it ends earlier.
         let polled = !self.rules_are_watched || self.watched.asks_by_name();
         let tick = if polled { INTERVAL } else { TICK };
         let gather = self.pods.as_ref().map_or(Duration::ZERO, |_| GATHER);
@@ -153,7 +153,7 @@ impl RuleObserver {
                 Err(_) => return Ok(()),
                 Ok(changed) => changed.map_err(failed)?,
             }
-            // What comes at the same time, such as the ends of a thousand pods, is one look.
+            // Changes at the same time, such as the ends of a thousand pods, are evaluated once.
             rest = rest.saturating_sub(asleep.elapsed()).min(gather);
             if rest.is_zero() {
                 return Ok(());
@@ -214,7 +214,7 @@ impl RuleObserver {
         };
         let taints = self.evictors.see(&rules, self.clock.now());
         let snapshot = &self.watched.reading().snapshot;
-        // With what rules evicted that do less by now: these pods are still terminating.
+        // Includes evictions of rules that were lowered since: these pods are still terminating.
         let selected = devices_of(self.goal, &mut self.beside, &taints, snapshot, &semantics);
         let kept = self.watched.keep_pods(|id| selected.contains(id)).await;
         kept.map_err(failed)?;
@@ -233,7 +233,7 @@ impl RuleObserver {
         Ok(evaluated(&evidence, settle, began, &mut self.nodes, &self.live).await)
     }
 
-    /// Reads everything again; what is kept begins anew from that, unless it was the last look.
+    /// Reads everything again; the kept objects are replaced, unless it was the last read.
     async fn observe_again(
         &mut self,
         settle: &mut Settle,
@@ -248,7 +248,7 @@ impl RuleObserver {
         let (beside, semantics) = (&mut self.beside, view.semantics);
         let selected = devices_of(self.goal, beside, &taints, view.snapshot(), &semantics);
         let view = view.with_pods(|id| selected.contains(id)).await?;
-        // A full read brings the server's time anew, from which this machine's clock may have drifted.
+        // A full read gets the server's time again, from which this machine's clock may have drifted.
         self.clock = Clock::set(view.now);
         let departed = self.watched.take_departed();
         let evidence = EvictionEvidence {
@@ -295,8 +295,8 @@ fn devices_of(
     }
 }
 
-/// What the evidence comes to, once the nodes of those who are left were asked: without them, a pod
-/// that has not ended is still one that is left.
+/// Evaluates the evidence, once the nodes of the remaining pods were read: without them, a pod that has not
+/// ended still remains.
 async fn evaluated(
     evidence: &EvictionEvidence<'_>,
     settle: &mut Settle,
@@ -323,7 +323,7 @@ async fn evaluated(
     evidence.evaluate(&impacts, &around, wait, told)
 }
 
-/// What is read, kept current: without the slices, at which the controller does not look for rules.
+/// Keeps the reading current: without the slices, in which the controller does not look for rules.
 fn watching(live: &Live, reading: Reading) -> Watched {
     let kinds = [Kind::ResourceClaim, Kind::DeviceTaintRule];
     Watched::keep(&live.client, &live.served, reading).watching(&kinds)

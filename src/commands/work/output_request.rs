@@ -1,13 +1,13 @@
-//! How an answer is wanted.
+//! Requested form of a report.
 
 use crate::decide::Strictness;
 use crate::render::Format;
 
-/// How an answer is wanted.
+/// Requested form of a report.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OutputRequest {
     /// In which format.
     pub(crate) format: Format,
-    /// Whether it is a failure that part of it is missing.
+    /// Decides if missing parts are a failure.
     pub(crate) strictness: Strictness,
 }

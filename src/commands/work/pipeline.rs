@@ -4,16 +4,16 @@
 //! Proposal ─▶ release, assessment, guards, question ─▶ look again ─▶ the writer ─▶ wait
 //! ```
 //!
-//! What of it a proposal needs is its [`ApprovalBasis`]:
+//! The part of it that a proposal needs is its [`ApprovalBasis`]:
 //!
 //! | proposal of | before the change | after it |
 //! |---|---|---|
 //! | `add`, `escalate`, `drain`, `make-room` | all of it, on the pods that the rules hit | waits for evictions |
 //! | `remove` | a question about the rules; each deletion names the state that was shown | |
 //! | `deescalate` | nothing: later is too late | |
-//! | `preview --publish` | the release; the pods were looked at before, and rules with effect None evict nobody | |
+//! | `preview --publish` | the release; the pods were read before, and rules with effect None evict no pods | |
 //!
-//! What is decided on the way is decided in `decide`; here is what is read, asked, sent and waited for.
+//! Decisions are made in `decide`; here are the reads, questions, requests and waits.
 
 use super::changer::Changer;
 use super::connect::{Live, failed};
@@ -47,12 +47,12 @@ pub(crate) struct Pipeline<'a> {
     pub(crate) context: &'a Context,
 }
 
-/// What has to be agreed to before a proposal is carried out, and what it is read from.
+/// Approval that a proposal needs, and the facts that it is read from.
 #[derive(Clone, Copy)]
 pub(crate) enum ApprovalBasis<'a> {
-    /// The pods that the rules hit, for what lets rules do more.
+    /// The affected pods, for proposals by which rules do more.
     Impact(ImpactBasis<'a>),
-    /// How many rules are deleted, and whose.
+    /// Number of deleted rules, and their creators.
     Deletion(DeletionBasis<'a>),
     /// Nothing, since the rules only do less.
     Downgrade,
@@ -64,7 +64,7 @@ pub(crate) enum ApprovalBasis<'a> {
     },
 }
 
-/// The cluster whose pods are hit, and how much harm is agreed to.
+/// The cluster whose pods are affected, and the approved limits.
 #[derive(Clone, Copy)]
 pub(crate) struct ImpactBasis<'a> {
     pub(crate) mutation: &'a MutationContext,
@@ -78,7 +78,7 @@ struct ExpectedEvictions {
     patience: Patience,
 }
 
-/// Where rules are deleted, and what was said about them.
+/// Deletion of rules: the cluster, the selection, and the approval.
 #[derive(Clone, Copy)]
 pub(crate) struct DeletionBasis<'a> {
     pub(crate) live: &'a Live,
@@ -87,12 +87,12 @@ pub(crate) struct DeletionBasis<'a> {
 }
 
 impl Pipeline<'_> {
-    /// Carries out what is proposed: nothing before it may be, by `apply` then, and waits for what comes of it
-    /// where that is asked for.
+    /// Carries out the proposal: nothing before it may be, by `apply` then, and waits for the result where
+    /// that is requested.
     ///
     /// # Errors
     ///
-    /// What is proposed may not be carried out, `apply` fails, or what is waited for does not come in time.
+    /// The proposal is refused, `apply` fails, or the wait ends without success.
     pub(crate) async fn run(
         &self,
         proposal: &Proposal,
@@ -105,7 +105,7 @@ impl Pipeline<'_> {
             approved.inspect_err(|failure| changer.outcomes.refuse(&proposal.rules, failure))?;
         let open = proposal.goals();
         match self.basis {
-            // A change notes who makes it; what is not sent notes nothing.
+            // A change notes its user; one that is not sent notes nothing.
             ApprovalBasis::Impact(basis) if !open.is_empty() && changer.mode().is_some() => {
                 changer.set_user(user_name(&basis.mutation.live()?.client).await);
             }
@@ -115,11 +115,11 @@ impl Pipeline<'_> {
             | ApprovalBasis::Preview { .. } => {}
         }
         match self.basis {
-            // From here on, whoever interrupts is told which rules were changed and which were not.
+            // From here on, an interruption lists the rules that were changed and those that were not.
             ApprovalBasis::Impact(_) | ApprovalBasis::Deletion(_) | ApprovalBasis::Downgrade => {
                 changer.plan(open);
             }
-            // Which of its rules are there is an account of its own, since they are made and deleted again.
+            // A preview accounts for its rules itself, since they are created and deleted again.
             ApprovalBasis::Preview { .. } => {}
         }
         Box::pin(apply(changer)).await?;
@@ -141,8 +141,8 @@ impl Pipeline<'_> {
         }
     }
 
-    /// Says what it comes to, and asks where somebody has to agree. Gives the pods that are to be evicted, as far as
-    /// that was looked at.
+    /// Shows the impact, and asks where the user has to agree. Returns the pods to be evicted, as far as they
+    /// are known.
     async fn approve(&self, proposal: &Proposal) -> Result<Vec<Uid>, Failure> {
         // A run that finds everything done changes nothing, and may still wait.
         if proposal.is_done() {
@@ -179,7 +179,7 @@ impl Pipeline<'_> {
         Some(defect)
     }
 
-    /// Asks about what is more than one rule of whoever asks for it.
+    /// Asks about a deletion of more than one rule of the user's own.
     async fn approve_deletion(
         &self,
         basis: DeletionBasis<'_>,
@@ -194,7 +194,7 @@ impl Pipeline<'_> {
         let Some(question) = removal(basis.chooser, &found, user, basis.agreed) else {
             return Ok(());
         };
-        // A dry run does not refuse, and has nobody else to tell whose they are.
+        // A dry run does not refuse, and cannot show otherwise whose they are.
         let is_refused = self.dry_run.is_real() && !self.context.interactive;
         let lines = proposal.deletion_lines(user, &question, is_refused);
         introduce(&lines, self.context);
@@ -202,7 +202,7 @@ impl Pipeline<'_> {
         ask(&question, self.dry_run, self.context).map(drop)
     }
 
-    /// Shows whom it hits, all that is done already included, and asks, if it can hit anybody.
+    /// Shows the affected pods, with all that is done already, and asks if any pod can be affected.
     async fn approve_impact(
         &self,
         basis: ImpactBasis<'_>,
@@ -212,7 +212,7 @@ impl Pipeline<'_> {
             mutation, safety, ..
         } = basis;
         let view = &mutation.view;
-        // What refuses comes before what asks, and what needs no pods before these are read.
+        // Refusals come before questions, and what needs no pods before these are read.
         if proposal.is_noted_before {
             refuse_other_hardware(&proposal.changed(), view.snapshot(), &view.semantics)?;
         }
@@ -231,7 +231,7 @@ impl Pipeline<'_> {
             let last = report.assessment.totals.last_eviction;
             wait_advice::refuse_too_short(last, patience, view.now)?;
         }
-        // It costs another read of pods, and only a report that was agreed to is compared with it.
+        // It costs another read of pods, and only an expected report is compared with it.
         let previewed = match proposal.previewed(view.now) {
             Some(previewed) if safety.expects() => Some(mutation.report(&previewed, &[]).await?),
             Some(_) | None => None,
@@ -258,7 +258,7 @@ impl Pipeline<'_> {
         let expected = facts.evicted().map(|pod| pod.uid.clone()).collect();
         match passed {
             ApprovalResult::Unasked => {}
-            // What was agreed to may have become more, or another thing, while somebody thought about it.
+            // The impact may have grown or changed while the user thought about it.
             ApprovalResult::Answered => {
                 let now = mutation.again().await?;
                 refuse_deleted(&proposal.changed(), now.view.rules()?)?;
@@ -305,7 +305,7 @@ impl Pipeline<'_> {
             progress_line: ProgressLine::Shown,
             last_look: None,
         };
-        // What was read before the change shows the rules as they were.
+        // The view from before the change shows the rules as they were.
         let waited = match basis.mutation.view.again().await {
             Ok(view) => wait.for_pods(view, context).await,
             Err(failure) => Err(failure),
@@ -338,7 +338,7 @@ impl Pipeline<'_> {
     }
 }
 
-/// The rules as they are once they are changed; what was made is read, since only the server knows it.
+/// The rules once they are changed; created ones are read, since only the server knows them.
 async fn as_changed(
     rules: &[&ProposedRule],
     mutation: &MutationContext,
@@ -351,7 +351,7 @@ async fn as_changed(
     Ok(there.chain(made).collect())
 }
 
-/// Who asks for a change of `rules`, where that matters: the server is asked only then.
+/// User who changes `rules`, where that matters: the server is asked only then.
 pub(crate) async fn asking(rules: &[DeviceTaintRule], client: &ApiClient) -> Option<String> {
     match note_users(rules) {
         true => user_name(client).await,

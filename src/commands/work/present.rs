@@ -12,10 +12,10 @@ use crate::output::{OutputError, Printer};
 use crate::render::{Format, Page, RenderError, json, marks, render, unsaid};
 use crate::report::Answer;
 
-/// Prints an answer, with what the server said `view_warnings`, and says how the command ends.
+/// Prints an answer and `view_warnings`, and gives the exit status.
 ///
-/// Warnings go to standard error. So does what is not known, where the result has no place for it:
-/// that is printed even when only results and errors are asked for.
+/// Warnings go to standard error. So does missing data, where the result has no place for it: that is printed
+/// even when only results and errors are requested.
 pub(crate) fn present(
     answer: &impl Answer,
     view_warnings: &ViewWarnings,
@@ -35,7 +35,7 @@ pub(crate) fn present(
             Some(namespace) => format!(" in namespace {namespace}"),
             None => String::new(),
         };
-        // What was not read may be there.
+        // Objects that were not read may exist.
         let doubt = if answer.incomplete().is_empty() {
             ""
         } else {
@@ -58,7 +58,7 @@ pub(crate) fn present(
     ending(answer, wanted)
 }
 
-/// Says what an answer has no place for in itself.
+/// Prints those parts of an answer that it has no place for.
 fn tell(answer: &impl Answer, printer: &Printer<'_>) {
     let unsaid = answer.warnings().iter();
     for warning in unsaid.filter(|warning| !answer.mentions(warning)) {
@@ -79,7 +79,7 @@ fn page(wanted: OutputRequest, context: &Context) -> Page {
     }
 }
 
-/// How a command ends that gave this answer.
+/// Exit status of a command that gave this answer.
 fn ending(answer: &impl Answer, wanted: OutputRequest) -> Result<ExitStatus, Failure> {
     let state = AnswerState {
         refusal: answer.refusal(),

@@ -24,9 +24,9 @@ use crate::error::Failure;
 use crate::report::ImpactReport;
 use crate::report::change::DryRun;
 
-/// How long the controller may take.
+/// Time limit for the controller.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(15);
-/// How often it is asked.
+/// Interval of reading its answer.
 const INTERVAL: Duration = Duration::from_millis(200);
 
 /// Rules with effect None in one cluster.
@@ -35,11 +35,11 @@ pub(crate) struct Publication<'a> {
     drafts: Vec<RuleDraft>,
     semantics: Semantics,
     now: jiff::Timestamp,
-    /// Which of the rules are there, as far as that is known.
+    /// Rules that exist, as far as that is known.
     there: PreviewRules,
 }
 
-/// How its rules are made and deleted: nothing is told of each.
+/// Creates and deletes its rules without a line for each.
 pub(crate) fn changer<'a>(rules: &'a Rules, context: &'a Context) -> Changer<'a> {
     let change = WriteRequest {
         dry_run: DryRun::None,
@@ -63,12 +63,12 @@ impl<'a> Publication<'a> {
         })
     }
 
-    /// What becomes of the rules.
+    /// Proposal to create the rules.
     pub(crate) fn proposal(&self) -> Proposal {
         Proposal::preview(&self.drafts)
     }
 
-    /// Creates the rules and waits for the controller; what it says, beside what `report` says.
+    /// Creates the rules and waits for the controller; returns its messages, beside those of `report`.
     pub(crate) async fn ask(
         &mut self,
         report: &ImpactReport,
@@ -87,7 +87,7 @@ impl<'a> Publication<'a> {
         Ok(answers)
     }
 
-    /// The controller previews a rule once, so that one which is there already says nothing new.
+    /// The controller previews a rule once, so that an existing one gets no new message.
     async fn create_anew(
         &mut self,
         draft: &RuleDraft,
@@ -131,7 +131,7 @@ impl<'a> Publication<'a> {
         }
     }
 
-    /// Removes all rules, and says which are still there if any cannot be removed.
+    /// Removes all rules, and lists those that cannot be removed.
     pub(crate) async fn clean_up(&mut self, changer: &mut Changer<'_>) -> Result<(), Failure> {
         // One that cannot be removed keeps no other from being removed.
         let mut first = Ok(());
@@ -163,12 +163,12 @@ impl<'a> Publication<'a> {
         Ok(())
     }
 
-    /// The failure with what may have been created by then.
+    /// The failure with the rules that may have been created by then.
     pub(crate) fn with_possible(&self, failure: Failure) -> Failure {
         self.there.with_possible(failure)
     }
 
-    /// Says on standard error that the rules stay, if any was made.
+    /// Warns on standard error that the rules stay, if any was created.
     pub(crate) fn tell_what_stays(&self, context: &Context) {
         if self.there.any_is_there() {
             context.printer.note(&what_stays(&self.drafts));

@@ -1,4 +1,4 @@
-//! What is shown while the cluster is asked.
+//! Progress line while the cluster is read.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,15 +7,15 @@ use std::time::Duration;
 use crate::cluster::{Event, Observer, Traffic};
 use crate::output::Printer;
 
-/// Shows on standard error what the user has to wait for, and with `-v` every request.
+/// Shows on standard error the reads that the user waits for, and with `-v` every request.
 pub(crate) struct ReadProgress {
     printer: Arc<Printer<'static>>,
     verbose: bool,
-    /// What has arrived so far.
+    /// Traffic so far.
     traffic: Mutex<Traffic>,
 }
 
-/// How often the line that shows the progress is looked after.
+/// Interval of updating the progress line.
 const LOOK: Duration = Duration::from_millis(100);
 
 impl ReadProgress {

@@ -59,7 +59,7 @@ pub(crate) async fn selected_rules(
     };
     let found = listed.objects.into_iter().map(|stored| stored.fact);
     let meant = chooser.select(&found.collect::<Vec<_>>(), now);
-    // One that cannot be understood may be what was meant.
+    // A rule that cannot be decoded may be the selected one.
     if !meant.missing.is_empty() || chooser.names().is_none() {
         for odd in listed.odd {
             context.printer.warn(&failed(odd).to_string());
@@ -68,7 +68,7 @@ pub(crate) async fn selected_rules(
     Ok(meant)
 }
 
-/// What can be meant without a list, for which `error` is the reason.
+/// Selection without a list, for which `error` is the reason.
 async fn unlisted(
     chooser: &Chooser,
     rules: &Rules,
@@ -80,7 +80,7 @@ async fn unlisted(
     };
     let found = by_name(&names, rules).await.map_err(failed)?;
     let meant = chooser.select(&found, now);
-    // Devices may be tainted by a rule of another name, which nobody can look for.
+    // A rule of another name, which cannot be looked up, may taint the devices.
     let is_sure = matches!(chooser, Chooser::Names(_)) || meant.missing.is_empty();
     if is_sure {
         Ok(meant)
@@ -109,8 +109,8 @@ pub(crate) async fn by_name(
     Ok(found)
 }
 
-/// The server's clock, which decides what has expired; where the server does not tell it and nobody
-/// asks what has expired, any time does.
+/// The server's clock, which decides what has expired; any time, where the server does not tell it and no
+/// rule is selected by expiry.
 fn time_of(chooser: &Chooser, live: &Live) -> Result<Timestamp, Failure> {
     match chooser {
         Chooser::Expired => server_time(live),

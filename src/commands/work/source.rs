@@ -19,7 +19,7 @@ pub(crate) struct Source {
     pub(crate) from: Vec<PathBuf>,
     /// The version whose behavior applies, whatever the source shows.
     pub(crate) kubernetes: Option<Minor>,
-    /// The time of the question, where files are asked.
+    /// The time of the question, where files are read.
     pub(crate) now: Option<Timestamp>,
 }
 
@@ -39,8 +39,8 @@ pub(crate) async fn manifests(
     Ok(rules)
 }
 
-/// As [`read_files`], instead of a cluster. That one was named all the same is told: whoever did so may
-/// take the answer for that cluster's.
+/// As [`read_files`], instead of a cluster. Warns if a cluster was named as well: the user may take the
+/// answer for that cluster's.
 pub(crate) async fn read_instead<T: Send + 'static>(
     files: &[PathBuf],
     context: &Context,
@@ -61,9 +61,9 @@ pub(crate) async fn read_instead<T: Send + 'static>(
     read_files(files, read).await
 }
 
-/// Reads files, folders or stdin by `read`, on a thread of its own, so that whoever waits for it can be
-/// stopped: a pipe may never say anything, and nothing interrupts a read from it. Nobody waits for
-/// that thread, at the end of the program either, as a runtime would for one of its own.
+/// Reads files, folders or stdin by `read`, on a thread of its own, so that its caller can be stopped: a pipe
+/// may stay silent, and nothing interrupts a read from it. The end of the program does not wait for that
+/// thread, as a runtime would for one of its own.
 pub(crate) async fn read_files<T: Send + 'static>(
     files: &[PathBuf],
     read: impl FnOnce(&[FileSource], &mut dyn Read, &Limits) -> Result<T, InputError> + Send + 'static,
@@ -76,13 +76,13 @@ pub(crate) async fn read_files<T: Send + 'static>(
     let reader = std::thread::Builder::new().name("files".to_owned());
     reader.spawn(move || {
         let result = read(&sources, &mut io::stdin().lock(), &Limits::default());
-        // Whoever has gone meanwhile needs no answer.
+        // A caller that has gone meanwhile needs no answer.
         let _ = sender.send(result);
     })?;
     result.await?.map_err(unreadable)
 }
 
-/// A file that cannot be read, with what to do about it.
+/// A file that cannot be read, with the way out.
 fn unreadable(error: InputError) -> Failure {
     let hint = error.hint();
     hint.into_iter().fold(Failure::from(error), Failure::hint)

@@ -5,13 +5,13 @@ use crate::commands::context::Context;
 use crate::decide::ledger::Incompleteness;
 use crate::error::{ExitStatus, Failure};
 
-/// The failure with what became of the command's changes.
+/// The failure with the outcomes of the command's changes.
 pub(crate) fn stopped(failure: Failure, context: &Context) -> Failure {
     let blocker = blocker(&failure);
     context.ledger.account(failure, blocker)
 }
 
-/// Whether the failure is about the rule that was to be changed, so that others may be changed all the same.
+/// True if the failure is about the rule that was to be changed, so that others may be changed all the same.
 pub(crate) fn is_about_one_rule(failure: &Failure) -> bool {
     match blocker(failure) {
         Incompleteness::Decided | Incompleteness::Denied => true,
@@ -19,7 +19,7 @@ pub(crate) fn is_about_one_rule(failure: &Failure) -> bool {
     }
 }
 
-/// What keeps the command from being complete that failed so.
+/// Incompleteness that the failure of the command causes.
 fn blocker(failure: &Failure) -> Incompleteness {
     let cause: Option<&ClusterError> = failure.cause();
     if cause.is_some_and(|error| error.denied().is_some()) {

@@ -1,4 +1,4 @@
-//! Waiting for what rules do: the clock and the reads around [`Settle`], which decides.
+//! Waits for evictions: the clock and the reads around [`Settle`], which decides.
 //!
 //! ```text
 //! ClusterView ─▶ Observer (one list and one watch of each kind) ─▶ Settle ─▶ until when, read again, or over
@@ -26,7 +26,7 @@ use crate::report::unevicted_pods::NotEvictedPod;
 use crate::report::wait::WaitReport;
 use crate::report::wait_progress::WaitProgress;
 
-/// What is waited for, and what to say to whoever leaves.
+/// Goal of a wait, and the message for an interruption.
 pub(crate) struct Wait<'a> {
     pub(crate) goal: Goal,
     /// The rules that are waited for, as they are when the wait begins.
@@ -42,16 +42,16 @@ pub(crate) struct Wait<'a> {
     pub(crate) last_look: Option<&'a RefCell<LastLook>>,
 }
 
-/// What a wait has seen last.
+/// Last observation of a wait.
 #[derive(Debug, Default)]
 pub(crate) struct LastLook {
-    /// What is left, the first of it.
+    /// The first obstacles that remain.
     pub(crate) left: Vec<Blocker>,
     /// The pods of which it is not known whether their nodes have released the devices.
     pub(crate) unreleased: Vec<Blocker>,
 }
 
-/// Whether a wait shows its progress, and says what is left when the command is interrupted.
+/// Selects if a wait shows its progress, and says what is left when the command is interrupted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProgressLine {
     Shown,
@@ -59,15 +59,15 @@ pub(crate) enum ProgressLine {
     Hidden,
 }
 
-/// How a wait ended.
+/// End of a wait.
 #[derive(Debug)]
 pub(crate) enum WaitEnd {
-    /// What was waited for is the case.
+    /// The goal is reached.
     Met,
-    /// The time is over; what remains.
+    /// Timeout, with the remaining blockers.
     TimedOut(Vec<Blocker>),
-    /// It is the case as far as the API goes; these pods were deleted by force, and their nodes were not seen to
-    /// release what they held.
+    /// Met as far as the API goes; these pods were deleted by force, and their nodes were not seen to release
+    /// their devices.
     NotReleased(Vec<Blocker>),
 }
 
@@ -77,18 +77,18 @@ pub(crate) struct WaitResult {
     pub(crate) ending: WaitEnd,
     /// Number of pods to evict that were seen.
     pub(crate) pods: usize,
-    /// Who uses the devices and stays.
+    /// Pods that use the devices and stay.
     pub(crate) staying: Vec<NotEvictedPod>,
-    /// What the result does not cover.
+    /// Limits of the result.
     pub(crate) warnings: Vec<Oddity>,
-    /// Whether the end of some pods could not be seen: it is unknown whether they were force-deleted.
+    /// True if the end of some pods could not be seen: it is unknown whether they were force-deleted.
     pub(crate) misses_force_deletions: bool,
-    /// How long it lasted.
+    /// Duration of the wait.
     pub(crate) took: Duration,
 }
 
 impl WaitResult {
-    /// What machines are told of it.
+    /// The result as data.
     pub(crate) fn report(&self, wait: &Wait<'_>) -> WaitReport {
         let left = match &self.ending {
             WaitEnd::Met => None,
@@ -115,11 +115,11 @@ fn undetected_force_deletions() -> Oddity {
 }
 
 impl Wait<'_> {
-    /// Waits until the evicted pods have ended or the devices are idle, as the goal says, starting from `view`.
+    /// Waits until the evicted pods have ended or the devices are idle, by the goal, starting from `view`.
     ///
     /// # Errors
     ///
-    /// When that cannot come true any more, and when the cluster cannot be asked any more.
+    /// When the goal cannot be reached any more, and when the cluster cannot be read any more.
     pub(crate) async fn for_pods(
         &self,
         view: ClusterView,
@@ -136,7 +136,7 @@ impl Wait<'_> {
             context.printer.warn(&warning.line());
         }
         let observer = RuleObserver::on_pods(view, self.rules, self.goal)?;
-        // Only a warning: what the wait is for has begun, and is refused earlier where it has not.
+        // Only a warning: the evictions have begun, and the command is refused earlier where they have not.
         if self.patience.is_too_short_to_settle() {
             let text = wait_advice::cannot_settle(self.patience);
             context.printer.warn(&text);
@@ -158,7 +158,7 @@ impl Wait<'_> {
         self.wait(observer, &[], context).await
     }
 
-    /// What the rules are called.
+    /// Names of the rules.
     pub(crate) fn names(&self) -> Vec<String> {
         self.rules
             .iter()
@@ -192,7 +192,7 @@ impl Wait<'_> {
             if progress.shows_progress() {
                 last_state.clone_from(&progress.state);
                 if let Some(status) = &mut status {
-                    // Whoever interrupts the wait reads it later, and times have passed.
+                    // An interruption prints it later, and times have passed.
                     let left = format!("when last observed: {}", progress.line);
                     context.ledger.left(&left);
                     if self.goal.is_about_pods() {

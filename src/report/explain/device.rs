@@ -92,7 +92,7 @@ impl<'t> DeviceSteps<'t> {
         is_unread(self.basis.reading, kind)
     }
 
-    /// Whether every taint of the device is known: rules and drivers taint it.
+    /// True if every taint of the device is known: rules and drivers taint it.
     fn knows_taints(&self) -> bool {
         !self.is_unread(Kind::DeviceTaintRule) && !self.is_unread(Kind::ResourceSlice)
     }
@@ -114,7 +114,7 @@ impl<'t> DeviceSteps<'t> {
     /// The claims that hold it, each with its pods.
     fn holders(&self) -> Vec<Step> {
         let mut claims: Vec<&ResourceClaim> = self.basis.reading.snapshot.claims.iter().collect();
-        // By name, so that two explanations of one state are the same, whatever the order of the lists was.
+        // By name, so that two explanations of one state are the same, in any order of the lists.
         claims.sort_by_key(|claim| &claim.name);
         let mut steps = Vec::new();
         for claim in claims {
@@ -209,7 +209,7 @@ impl<'t> DeviceSteps<'t> {
     }
 }
 
-/// Whether objects of the kind could not be read.
+/// True if objects of the kind could not be read.
 pub(super) fn is_unread(reading: &Reading, kind: Kind) -> bool {
     let is_denied = reading.gaps.iter().any(|gap| gap.kind() == Some(kind));
     // Of a live cluster only those pods are read that matter.

@@ -187,7 +187,7 @@ fn tolerating_later(
     }
 }
 
-/// Whether the template has the toleration already, since it was replaced after the claim was generated.
+/// True if the template has the toleration already, since it was replaced after the claim was generated.
 fn tolerates_already(
     template: &ObjectName,
     wanted: &RequestToleration,

@@ -17,7 +17,7 @@ use crate::engine::tolerate::{Deadline, TolerationDecision, tolerates};
 use crate::engine::{NotEvicted, ProposedTaint};
 use crate::model::{ClaimSource, Kind, NamespacedName, ObjectName, Pod, ResourceClaim};
 
-/// Number of deciding taints that are named, each with what the claim has against it.
+/// Number of deciding taints that are named, each with the reason why the claim does not tolerate it.
 const SHOWN: usize = 3;
 
 /// Judges a pod by the objects around it: as things are, or with the `assumed` taints.
@@ -170,7 +170,7 @@ impl PodSteps<'_, '_> {
                 .collect(),
             ..Explained::of_pod(pod.into())
         };
-        // What the pod waits for replaces the taints on claims that it holds already: without it the pod does not run.
+        // A reason to wait replaces the taints on claims that the pod holds already: without it the pod does not run.
         if let Some(waits) = waits {
             fixes.extend(waits.fixes);
             messages = waits.why;
@@ -195,7 +195,7 @@ impl PodSteps<'_, '_> {
             PodVerdict::Terminating | PodVerdict::NotEvicted(_) | PodVerdict::Untouched => false,
         };
         let mut found = Vec::new();
-        // A claim that does not count for the pod decides nothing, whatever taints its devices have.
+        // A claim that does not count for the pod decides nothing, with any taints of its devices.
         let links = self.chain.links.iter();
         for link in links.filter(|link| link.validity == Some(None)) {
             let Some(claim) = link.claim else { continue };
@@ -218,7 +218,7 @@ impl PodSteps<'_, '_> {
         shown.chain(more).collect()
     }
 
-    /// Whether what was read suffices for the verdict: a known reason for an eviction suffices.
+    /// True if the data suffices for the verdict: a known reason for an eviction suffices.
     fn knows(&self, verdict: PodVerdict) -> bool {
         match verdict {
             PodVerdict::Evicted { .. } | PodVerdict::Terminating => return true,
@@ -235,7 +235,7 @@ impl PodSteps<'_, '_> {
         is_unread(self.basis.reading, kind)
     }
 
-    /// Whether it is not scheduled yet, and a claim of it is not there.
+    /// True if it is not scheduled yet, and a claim of it is missing.
     fn lacks_a_claim(&self) -> bool {
         let mut links = self.chain.links.iter();
         self.chain.pod.node.is_none() && links.any(|link| link.claim.is_none())

@@ -25,15 +25,15 @@ const TRIED: usize = 8;
 /// The index of a request of the merged claim, and that of its alternative.
 type RequestIndex = (usize, Option<usize>);
 
-/// What keeps the pod from the nodes that have its devices.
+/// Reasons that keep the pod from the nodes that have its devices.
 pub(super) struct NodeExclusion {
     pub(super) message: String,
     /// The cordoned nodes of which each has all devices for the pod, and is closed to it only because it is cordoned.
     pub(super) cordoned: Vec<NodeName>,
 }
 
-/// What keeps the pod from the nodes that have its devices: gates, its node selector and affinity, and nodes that are
-/// `closed` to it.
+/// Reasons that keep the pod from the nodes that have its devices: gates, its node selector and affinity, and
+/// nodes that are `closed` to it.
 ///
 /// `question` is about all nodes that the pod insists on, closed ones too.
 pub(super) fn node_exclusion(
@@ -114,7 +114,7 @@ pub(super) fn away_drivers(found: &Diagnosis, pod: &Pod, reading: &Reading) -> O
     (!named.is_empty()).then(text)
 }
 
-/// Whether devices of the driver match a request, or none of its devices is published.
+/// True if devices of the driver match a request, or none of its devices is published.
 fn may_serve(driver: &DriverName, found: &Diagnosis) -> bool {
     let choices = || found.choices.iter();
     let usable = choices().flat_map(|choice| &choice.usable);
@@ -144,7 +144,7 @@ pub(super) fn scheduler_message(chain: &Chain<'_>) -> Option<String> {
     (!said.is_scheduled).then(|| format!("scheduler message: {message}"))
 }
 
-/// What was not evaluated, and may keep the pod from a node that has its devices, or would have them.
+/// Cause that was not evaluated, and may keep the pod from a node that has its devices, or would have them.
 pub(super) fn not_checked(code: RootCauseCode, snapshot: &Snapshot) -> Option<&'static str> {
     let unchecked = if !snapshot.nodes.is_empty() && are_known(snapshot) {
         "not checked: free CPU and memory, pod affinity"

@@ -24,15 +24,15 @@ pub struct Step {
     pub message: String,
     /// Object and field that state the fact; null if the fact follows from other steps.
     pub field_ref: Option<FieldReference>,
-    /// Whether the requirement of the step is met. Examples of requirements: the claim is reserved for the pod;
-    /// the toleration matches the taint; the pool generation is the newest; the taint evicts. Null if the step
-    /// has no requirement, or if unknown.
+    /// True if the requirement of the step is met. Examples of requirements: the claim is reserved for the
+    /// pod; the toleration matches the taint; the pool generation is the newest; the taint evicts. Null if
+    /// the step has no requirement, or if unknown.
     pub satisfied: Option<bool>,
     /// Steps that follow from this step.
     pub steps: Vec<Step>,
 }
 
-/// What a step is about.
+/// Subject of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum StepType {
     /// A claim, and how the pod refers to it.
@@ -128,7 +128,7 @@ impl Step {
     }
 }
 
-/// The steps as lines, each indented below what it follows from.
+/// The steps as lines, each indented below its cause.
 pub(super) fn lines(steps: &[Step], depth: usize) -> Vec<ChainLine> {
     let mut lines = Vec::new();
     for (place, step) in steps.iter().enumerate() {

@@ -55,7 +55,7 @@ pub enum PodOutcome {
 }
 
 impl ExplainedVerdict {
-    /// The verdict that nobody can tell.
+    /// The unknown verdict.
     pub(super) const UNKNOWN: Self = Self {
         outcome: PodOutcome::Unknown,
         reason: None,
@@ -111,14 +111,14 @@ pub(super) fn past_eviction(at: Timestamp, now: Timestamp) -> String {
 pub(super) fn eviction(verb: &str, at: Timestamp, now: Timestamp) -> String {
     let distance = human_duration(at.duration_since(now));
     match at.cmp(&now) {
-        // Overdue is not over: the controller deletes the pod as soon as it comes to it.
+        // Overdue is not over: the controller deletes the pod at its next turn.
         std::cmp::Ordering::Less => format!("eviction overdue since {at} ({distance})"),
         std::cmp::Ordering::Equal => format!("{verb} now"),
         std::cmp::Ordering::Greater => format!("{verb} in {distance}, at {at}"),
     }
 }
 
-/// What becomes of the pod; of a terminating one, what it waits for, as far as `reading` shows it.
+/// Outcome of the pod; of a terminating one, what it waits for, as far as `reading` shows it.
 pub(super) fn describe_in(
     reading: &Reading,
     verdict: PodVerdict,
@@ -153,7 +153,7 @@ pub(super) fn describe_in(
     describe(verdict, pod, now)
 }
 
-/// What becomes of the pod.
+/// Outcome of the pod.
 pub(super) fn describe(verdict: PodVerdict, pod: &Pod, now: Timestamp) -> String {
     match verdict {
         PodVerdict::Evicted { at } => eviction("evicted", at, now),

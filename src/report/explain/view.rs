@@ -29,7 +29,7 @@ pub struct Explanation {
     /// Version of this schema.
     #[schemars(extend("const" = API_VERSION))]
     pub api_version: String,
-    /// Which report this is.
+    /// Kind of the report.
     #[schemars(extend("const" = "ExplanationList"))]
     pub kind: String,
     /// The cluster, and the data that was read.
@@ -208,7 +208,7 @@ impl Explained {
 impl View for Explanation {
     fn sections(&self) -> Vec<Section> {
         let mut sections: Vec<Section> = beside(&self.warnings, &self.incomplete).into();
-        // The heading of a page says what one subject is called.
+        // The heading of a page names a single subject.
         let is_one_of_many = self.items.len() > 1;
         sections.extend(self.items.iter().flat_map(|subject| {
             let title = is_one_of_many.then(|| subject.name());
@@ -262,7 +262,7 @@ mod tests {
     use crate::report::schema::files;
     use crate::report::testing;
 
-    /// A pod with gpu-0, and what was not read.
+    /// A pod with gpu-0, without the kinds that were not read.
     fn explained(unread: &[Kind]) -> Explanation {
         let mut pod: Pod = testing::pod("ml", "train-0");
         pod.claims = vec![PodClaim {

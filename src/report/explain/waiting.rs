@@ -164,7 +164,7 @@ pub(super) struct PendingReasons {
     pub(super) code: RootCauseCode,
     /// The root cause in words.
     pub(super) message: String,
-    /// Devices for each request, what was not checked, and the message of the scheduler.
+    /// Devices for each request, unchecked causes, and the message of the scheduler.
     pub(super) why: Vec<String>,
     pub(super) requests: Vec<WaitingRequest>,
     pub(super) fixes: Vec<SingleChange>,
@@ -243,7 +243,7 @@ pub(super) fn of(
     .iter()
     .all(is_known);
     let lines = requests.iter().flat_map(|one| one.lines(knows_usable));
-    // Where the pod itself is the cause, what was not checked on nodes explains nothing.
+    // Where the pod itself is the cause, unchecked nodes explain nothing.
     let unchecked = not_checked(code, snapshot).map(str::to_owned);
     let why = lines.chain(closed_line(&closed)).chain(unchecked);
     Some(PendingReasons {
@@ -274,7 +274,7 @@ pub(super) fn terms_of(
     Some((origin, name, terms))
 }
 
-/// Whether the device matches the request and is where the pod can be scheduled, free or not.
+/// True if the device matches the request and is where the pod can be scheduled, free or not.
 fn is_matching(exclusions: &[Exclusion]) -> bool {
     let first = exclusions.first().map(ExclusionReason::from);
     first.is_none_or(|reason| reason > ExclusionReason::Node)
@@ -359,7 +359,7 @@ fn request(
             .entry((ExclusionReason::from(first), message.clone()))
             .or_insert_with(|| excluded(first, message));
         group.device_count = group.device_count.saturating_add(1);
-        // Most devices of a large cluster may have one reason: the count goes on where the names end.
+        // Most devices of a large cluster may have one reason: the count includes devices that are not named.
         if group.devices.len() < LISTED {
             group.devices.push(device.to_string());
         }
@@ -407,7 +407,7 @@ impl WaitingRequest {
             "request {} of class {}: needs {needs}; {found}",
             self.request, self.device_class_name
         );
-        // What the class excludes was not requested.
+        // Devices that the class excludes were not requested.
         let reasons = self.excluded.iter();
         let reasons: Vec<&Excluded> = reasons
             .filter(|one| one.reason != ExclusionReason::Class)

@@ -1,4 +1,4 @@
-//! Guards, as reports write and show them. What they are and when they trip: [`assess::guard`](crate::assess::guard).
+//! Guards, as reports write and show them. Their evaluation: [`assess::guard`](crate::assess::guard).
 
 mod result;
 mod sections;

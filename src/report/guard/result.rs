@@ -1,4 +1,4 @@
-//! What became of a guard, as reports write it.
+//! Outcome of a guard, as reports write it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ pub struct GuardResult {
     /// The number that is 100% for a guard with a percentage, such as `pods.evicted>=50%`; null for other guards, or
     /// if unknown.
     pub total_count: Option<usize>,
-    /// Whether the guard tripped: the comparison is true, or may be true because data is unknown. If so, the
+    /// True if the guard tripped: the comparison is true, or may be true because data is unknown. If so, the
     /// command changes nothing.
     pub tripped: bool,
     /// The lowest possible value of `count`; absent if `count` is not null.

@@ -3,7 +3,7 @@
 use crate::assess::GuardOutcome;
 use crate::report::table::{Column, Section, Shown, Table, Tone};
 
-/// Whether it lets one go on, in words.
+/// State of the guard, in words.
 fn state(guard: &GuardOutcome) -> &'static str {
     if guard.tripped {
         "tripped"

@@ -58,13 +58,13 @@ impl Budget {
         }
     }
 
-    /// Whether a pod goes that it would have kept, or might have.
+    /// True if a pod is evicted, or may be, that it would have kept.
     #[must_use]
     pub fn is_violated(&self) -> bool {
         self.refused_pod_count > 0 || self.ambiguous_pod_count > 0
     }
 
-    /// What it allows and what would be taken, in one line.
+    /// Allowed disruptions and evictions, in one line.
     #[must_use]
     pub fn line(&self) -> String {
         let allowed = usize::try_from(self.disruptions_allowed).unwrap_or_default();
@@ -86,7 +86,7 @@ impl Budget {
     }
 }
 
-/// Why a budget lets nobody go; absent where it does.
+/// Reason why a budget allows no disruption; absent where it does.
 ///
 /// Upstream: `checkAndDecrement` in `pkg/registry/core/pod/storage/eviction.go`.
 fn message(budget: &PodDisruptionBudget) -> Option<String> {

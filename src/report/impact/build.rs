@@ -56,7 +56,7 @@ impl ImpactReport {
             .map(Budget::new)
             .collect();
         let mut devices = devices(impact, &proposed);
-        // A pod or claim that was not read may keep any device: then of none it is said when it becomes free.
+        // A pod or claim that was not read may keep any device: then no device gets a release time.
         let holders = [CountSubject::Pods, CountSubject::Allocated];
         if holders
             .iter()
@@ -109,13 +109,13 @@ impl ImpactReport {
         }
     }
 
-    /// Adds what the controller says of its taints, in their order.
+    /// Adds the controller's messages about its taints, in their order.
     pub fn set_answers(&mut self, answers: Vec<ControllerAnswer>) {
         self.published_rules = answers.iter().map(Published::from).collect();
         self.answers = answers;
     }
 
-    /// What the controller would say of each taint if it treated pods with extended resources as in `other`.
+    /// Messages of the controller for each taint if it treated pods with extended resources as in `other`.
     #[must_use]
     pub fn other_treatment(&self, other: &Self) -> Vec<OtherTreatment> {
         let taints = self.proposed_taints.iter().zip(&other.proposed_taints);
@@ -126,7 +126,7 @@ impl ImpactReport {
         other.collect()
     }
 
-    /// What is written of it: what it was made from stands in no document.
+    /// The written fields: inputs of the report are in no document.
     #[must_use]
     pub fn as_written(mut self) -> Self {
         self.assessment = Assessment::default();
@@ -137,7 +137,7 @@ impl ImpactReport {
         self
     }
 
-    /// Whether a guard forbids the change.
+    /// True if a guard forbids the change.
     #[must_use]
     pub fn is_refused(&self) -> bool {
         self.assessment.guards.iter().any(|guard| guard.tripped)
@@ -157,7 +157,7 @@ impl answer::Answer for ImpactReport {
         self.assessment.tripped()
     }
 
-    /// Why a pod stays stands beside it.
+    /// The reason to stay is beside the pod.
     fn mentions(&self, warning: &Warning) -> bool {
         let is_told = |note: NoteCode| {
             let mut notes = self.affected_pods.iter().flat_map(|pod| &pod.notes);

@@ -9,7 +9,7 @@
 //! | PodDisruptionBudgets that the evictions would violate | [`budgets`] |
 //! | Whether claims that lose their devices could be placed again, as reports write it | [`replacements`] |
 //! | Devices in use on the hardware of selected ones, as reports write them | [`siblings`] |
-//! | What is counted of an answer, as reports write it | `summary` |
+//! | Counts of an answer, as reports write them | `summary` |
 //! | The controller's own answer, and whether it agrees | `published` |
 //! | Notes on pods that stay, or leave for other reasons | [`note`] |
 //! | Sections of an impact report, for people | `sections`, `rows`, `verdict` |

@@ -8,7 +8,7 @@ use crate::engine::{NotEvicted, Origin, PodImpact, Verdict};
 use crate::model::Pod;
 use crate::naming::age::human_duration;
 
-/// What a note is about. Codes are stable; new ones may be added within a schema version.
+/// Subject of a note. Codes are stable; new ones may be added within a schema version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NoteCode {
     /// The considered effect never evicts.
@@ -27,7 +27,7 @@ pub enum NoteCode {
     ClaimNotInStatus,
     /// The pod tolerates the considered taints.
     Tolerates,
-    /// The pod is on its way out.
+    /// The pod is terminating.
     Terminating,
     /// Something else than the considered taints evicts the pod, whether they do or not.
     EvictedAnyway,
@@ -59,7 +59,7 @@ impl NoteCode {
     }
 }
 
-/// What there is to know about a pod, the reason to stay first.
+/// Notes on a pod, the reason to stay first.
 pub(super) fn notes(impact: &PodImpact<'_>, now: Timestamp) -> Vec<Note> {
     let reason = match &impact.verdict {
         Verdict::Evicted { .. } => None,
@@ -76,7 +76,7 @@ pub(super) fn notes(impact: &PodImpact<'_>, now: Timestamp) -> Vec<Note> {
 /// State of a pod that is terminating.
 pub(in crate::report) fn terminating(pod: &Pod, now: Timestamp) -> Note {
     let message = match &pod.deletion {
-        // Its kubelet is done with it: neither the grace period nor the node is what it waits for.
+        // Its kubelet is done with it: it waits for neither the grace period nor the node.
         Some(deletion) if pod.phase.is_terminal() && !deletion.finalizers.is_empty() => {
             let finalizers = deletion.finalizers.iter().map(ToString::to_string);
             format!(
@@ -104,7 +104,7 @@ fn evicted_anyway(impact: &PodImpact<'_>, now: Timestamp) -> Option<Note> {
     }
     let (owner, at) = impact.causes.iter().find_map(|cause| {
         let owner = match cause.origin {
-            // The note is about what evicts the pod even without the proposed taints.
+            // The note is about a taint that evicts the pod even without the proposed ones.
             Origin::Proposed(_) => return None,
             Origin::Rule(name) => format!("rule {name}"),
             Origin::ResourceSlice(_) => format!("taint {} of the driver", cause.taint),

@@ -15,7 +15,7 @@ pub struct Published {
     pub rule: String,
     /// The rule's condition for its current generation; null if the controller did not write it in time.
     pub condition: Option<Condition>,
-    /// Whether the message of the condition is identical to `controllerMessage` in the corresponding entry of
+    /// True if the message of the condition is identical to `controllerMessage` in the corresponding entry of
     /// `proposedTaints`; null if one of these messages is missing.
     pub agrees: Option<bool>,
 }

@@ -14,7 +14,8 @@ use crate::model::{DeviceId, Snapshot};
 use crate::report::reference::ObjectReference;
 use crate::report::time::Time;
 
-/// What a pod does to its devices by a replacement: its claim may be allocated elsewhere, unless it stays allocated.
+/// Reason why a pod's replacement keeps its devices in use: its claim may be allocated elsewhere, unless it
+/// stays allocated.
 fn returns(pod: &Pod) -> Option<NotReleased> {
     if has(pod, &[Hazard::ClaimStaysAllocated]) {
         return Some(NotReleased::PodReturns);
@@ -23,7 +24,7 @@ fn returns(pod: &Pod) -> Option<NotReleased> {
     may_return.then_some(NotReleased::PodMayReturn)
 }
 
-/// Whether the pod's node cannot end it as things are.
+/// True if the pod's node cannot end it as things are.
 fn is_stuck(pod: &Pod) -> bool {
     has(pod, &[Hazard::NodeNotReady, Hazard::DriverDown])
 }
@@ -33,8 +34,8 @@ fn has(pod: &Pod, hazards: &[Hazard]) -> bool {
     found.any(|found| hazards.contains(&found))
 }
 
-/// Notes of every device when nobody has it any more, of `devices` and `pods` that are all there are:
-/// never where somebody stays on it, cannot end, may come right back to it, or is not known.
+/// Notes of every device when it becomes free, of `devices` and `pods` that are all there are: never where a
+/// pod stays on it, cannot end, may come right back to it, or is not known.
 pub(super) fn note_freed(devices: &mut [Device], pods: &[Pod], now: Time) {
     let leaves = |pod: &Pod| !is_stuck(pod) && returns(pod).is_none();
     let leaving: BTreeMap<&str, Timestamp> = departures(pods, now)
@@ -174,7 +175,7 @@ fn keep_in_use(devices: &mut [Device], reason: NotReleased, is_in_use: impl Fn(&
     }
 }
 
-/// Whether the claim has the device with admin access only, as far as its pods are known.
+/// True if the claim has the device with admin access only, as far as its pods are known.
 fn is_administrative(
     claim: &ObjectReference,
     device: &str,
@@ -251,7 +252,7 @@ mod tests {
         assert_eq!(noted(&[sibling("another")]), (true, None));
         let in_use = (false, Some(NotReleased::HardwareInUse));
         assert_eq!(noted(&[sibling(&device.device)]), in_use);
-        // Administrative access takes the hardware from nobody.
+        // Administrative access takes the hardware from no pod.
         let mut monitor = sibling(&device.device);
         monitor.is_admin = true;
         assert_eq!(noted(&[monitor]), (true, None));

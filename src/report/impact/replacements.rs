@@ -1,4 +1,4 @@
-//! Whether claims that lose their devices could be placed again, as reports write it.
+//! Reallocation of claims that lose their devices, as reports write it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::assess;
 use crate::report::bounds::Bounds;
 
-/// Whether the claims of evicted pods could be reallocated, with the taints in place.
+/// Reallocation of the claims of evicted pods, with the taints in place.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Replacements {
@@ -16,7 +16,7 @@ pub struct Replacements {
     pub available: Option<AvailableDevices>,
 }
 
-/// Whether a claim could be reallocated.
+/// Reallocation of a claim.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ClaimReplacement {
@@ -24,8 +24,8 @@ pub struct ClaimReplacement {
     pub namespace: String,
     /// The claim's name.
     pub name: String,
-    /// Whether the scheduler's allocator could reallocate this claim on at least one node if no other allocation
-    /// changed; null if unknown.
+    /// True if the scheduler's allocator could reallocate this claim on at least one node if no other
+    /// allocation changed; null if unknown.
     pub placeable: Option<bool>,
     /// Reasons why `placeable` is null; absent if `placeable` is not null.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -34,7 +34,7 @@ pub struct ClaimReplacement {
     pub requests: Vec<RequestReplacement>,
 }
 
-/// How many devices could serve a request.
+/// Number of devices that could serve a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RequestReplacement {

@@ -43,7 +43,7 @@ pub(super) fn sorted<'a>(pods: impl Iterator<Item = &'a Pod>) -> Vec<&'a Pod> {
     pods
 }
 
-/// Place of what happens to a pod among the rows.
+/// Place of an outcome among the rows.
 fn standing(pod: &Pod) -> u8 {
     match pod.outcome {
         Outcome::EvictedNow | Outcome::EvictedLater => 0,
@@ -128,7 +128,7 @@ pub(super) fn sections(report: &ImpactReport) -> Vec<Section> {
     ]
 }
 
-/// Whether all that the pod has of selected devices is admin access.
+/// True if all that the pod has of selected devices is admin access.
 pub(super) fn is_monitor(pod: &Pod) -> bool {
     let claims = pod.used_claims.iter();
     let mut held = claims.flat_map(|claim| &claim.allocations).peekable();
@@ -211,7 +211,7 @@ pub(super) fn after(seconds: i64) -> String {
     format!("+{}", exact_duration(SignedDuration::from_secs(seconds)))
 }
 
-/// What makes the evictions worse, the worst first, and each hazard once; of pods that stay, why they do.
+/// Hazards of the evictions, the worst first, and each once; of pods that stay, their reasons.
 fn risks(pods: &[&Pod]) -> Vec<String> {
     let evicted = pods.iter().filter(|pod| pod.outcome.is_evicted());
     let findings = evicted.flat_map(|pod| &pod.findings);
@@ -231,7 +231,7 @@ fn devices(pod: &Pod) -> Vec<String> {
     each_once(held.map(|held| held.device.clone()))
 }
 
-/// Whether claims can be allocated again, by namespace and name.
+/// Claims by namespace and name, with true if they can be reallocated.
 struct Replaceable<'a>(HashMap<(&'a str, &'a str), Option<bool>>);
 
 impl<'a> Replaceable<'a> {

@@ -37,7 +37,7 @@ pub fn parse(text: &str) -> Result<ImpactFacts, UnreadableReport> {
     let value: serde_json::Value = serde_json::from_str(text).map_err(not)?;
     let field = |name: &str| value[name].as_str().unwrap_or_default().to_owned();
     let (kind, version) = (field("kind"), field("apiVersion"));
-    // Before the fields: another version would be refused for whichever field differs first.
+    // Before the fields: another version would be refused for the first field that differs.
     if !version.is_empty() && version != API_VERSION {
         return Err(UnreadableReport::OtherVersion { found: version });
     }
@@ -49,7 +49,7 @@ pub fn parse(text: &str) -> Result<ImpactFacts, UnreadableReport> {
 }
 
 impl From<&ImpactReport> for ImpactFacts {
-    /// What stands in a report. What was not known when it was written is not known here either.
+    /// Facts of a report. Data unknown when it was written is unknown here, too.
     fn from(report: &ImpactReport) -> Self {
         Self {
             taints: report.proposed_taints.iter().map(proposed).collect(),

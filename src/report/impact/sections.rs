@@ -47,7 +47,7 @@ impl View for ImpactReport {
         sections.push(wide("Replacements", self.assessment.replacements.lines()));
         sections.push(wide("Shared hardware", siblings(&self.assessment.siblings)));
         sections.extend(guard::sections(&self.assessment.guards));
-        // What the note on a pod says already would stand twice in one document.
+        // A warning that is also the note on a pod would be twice in one document.
         let warnings = self.warnings.iter().filter(|it| !self.mentions(it));
         let warnings = warnings.map(Warning::line).collect();
         sections.push(Section::list("Warnings", warnings).shown(Shown::Document));
@@ -78,7 +78,7 @@ impl View for ImpactReport {
     }
 }
 
-/// What was asked about, where that is one taint; several have a table.
+/// The taint in question, where it is a single one; several have a table.
 fn question(taints: &[TaintImpact]) -> Vec<String> {
     let [impact] = taints else {
         return Vec::new();
@@ -105,7 +105,7 @@ fn taints(taints: &[TaintImpact]) -> Vec<String> {
     taints.iter().map(line).collect()
 }
 
-/// The selector as a DEVICE argument, with what such an argument cannot say after it.
+/// The selector as a DEVICE argument, followed by the fields that such an argument cannot express.
 fn selector(selector: &Selector) -> String {
     let any = |name: &Option<String>| name.clone().unwrap_or_else(|| "*".to_owned());
     let text = [&selector.driver, &selector.pool, &selector.device]
@@ -124,12 +124,12 @@ fn messages(taints: &[TaintImpact]) -> Vec<String> {
     each_once(messages)
 }
 
-/// What the controller itself said about each published rule, and whether it is the same.
+/// Messages of the controller about each published rule, and if they agree.
 fn published(report: &ImpactReport) -> Vec<String> {
     report.answers.iter().map(ControllerAnswer::line).collect()
 }
 
-/// Who stays on the same hardware; of many the first.
+/// Pods that stay on the same hardware; of many the first.
 fn siblings(siblings: &[Sibling]) -> Vec<String> {
     let mut lines: Vec<String> = siblings.iter().take(NAMED).map(Sibling::line).collect();
     let more = siblings.len().saturating_sub(NAMED);

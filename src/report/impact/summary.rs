@@ -1,4 +1,4 @@
-//! What is counted of an answer, as reports write it.
+//! Counts of an answer, as reports write them.
 
 use super::view::{Severities, Summary};
 use crate::assess::Totals;
@@ -40,7 +40,7 @@ impl From<&Totals> for Summary {
     }
 }
 
-/// What is known of the counts whose number is not.
+/// Bounds of the counts whose number is not known.
 fn bounds(totals: &Totals) -> Vec<Bounds> {
     Bounds::of(&[
         ("deviceCount", totals.devices),

@@ -1,4 +1,4 @@
-//! What reports say of evictions that hurt others.
+//! Reports of evictions that hurt others.
 
 use crate::assess::Basis;
 use crate::assess::Limits;
@@ -227,7 +227,7 @@ fn tripped(report: &ImpactReport) -> Vec<bool> {
         .collect()
 }
 
-/// What is missing of the report.
+/// Missing data of the report.
 fn missing(report: &ImpactReport) -> Vec<(&str, &str)> {
     let gaps = report.incomplete.iter();
     gaps.map(|gap| (gap.missing.as_str(), gap.message.as_str()))

@@ -19,13 +19,12 @@ const PARTIAL: &str = "The report is incomplete: events may be missing.";
 /// Seconds from which on a delay by the controller's rate is shown: shorter ones are less than the estimate is worth.
 const DELAY: i64 = 5;
 
-/// What an eviction takes of the controller's client once more than [`BURST`] are asked of it: between
-/// three and four requests, of which `--kube-api-qps` of kube-controller-manager lets 20 through in a
-/// second. Measured on a control plane with these defaults: 40 pods in 5.6 s, 200 in 32.6 s; see
-/// `tests/cluster/rules/pace.rs`.
+/// Time of an eviction in the controller's client once more than [`BURST`] are requested: three to four
+/// requests, of which `--kube-api-qps` of kube-controller-manager lets 20 through in a second. Measured on a
+/// control plane with these defaults: 40 pods in 5.6 s, 200 in 32.6 s; see `tests/cluster/rules/pace.rs`.
 const PACE: SignedDuration = SignedDuration::from_millis(170);
 
-/// How far the client is ahead of its pace at first: the 30 requests of `--kube-api-burst`.
+/// Lead of the client over its pace at first: the 30 requests of `--kube-api-burst`.
 const BURST: SignedDuration = SignedDuration::from_millis(1_500);
 
 /// A pod that would be evicted, and when.
@@ -102,7 +101,7 @@ pub(super) struct Timeline<'a> {
 }
 
 impl<'a> Timeline<'a> {
-    /// That of the pods that would be evicted; absent if there are none.
+    /// Timeline of the pods that would be evicted; absent if there are none.
     pub(super) fn of(report: &'a ImpactReport) -> Option<Self> {
         let leaving = departures(&report.affected_pods, report.metadata.observed());
         (!leaving.is_empty()).then_some(Self { report, leaving })
@@ -150,7 +149,7 @@ impl<'a> Timeline<'a> {
     }
 }
 
-/// How much happens at each moment, or in spans of equal length where there are many moments.
+/// Number of events at each moment, or in spans of equal length where there are many moments.
 fn bars(seconds: &[i64], noun: &str) -> Vec<Moment> {
     let mut moments = sums(seconds.iter().copied());
     if moments.len() > MOMENTS {

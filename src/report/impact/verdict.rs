@@ -31,7 +31,7 @@ pub(super) fn tone(report: &ImpactReport) -> Tone {
 }
 
 impl ImpactReport {
-    /// The verdict with what is unknown, for a question.
+    /// The verdict and the unknowns, for a question.
     #[must_use]
     pub fn summary_lines(&self) -> Vec<String> {
         let mut lines = verdict(self);
@@ -145,7 +145,7 @@ fn when(report: &ImpactReport) -> String {
     }
 }
 
-/// Whether the devices become free.
+/// Line about the devices becoming free.
 fn devices(report: &ImpactReport) -> Option<String> {
     let is_evicting = |effect: &Effect| effect.evicts();
     if !report.assessment.effects.iter().any(is_evicting) || report.selected_devices.is_empty() {
@@ -164,7 +164,7 @@ fn devices(report: &ImpactReport) -> Option<String> {
     }
 }
 
-/// Whether all selected devices are known: one that is named whole is.
+/// True if all selected devices are known: one that is named whole is.
 fn knows_devices(report: &ImpactReport) -> bool {
     let is_one_device = |selector: &Selector| {
         selector.driver.is_some() && selector.pool.is_some() && selector.device.is_some()
@@ -219,7 +219,7 @@ fn one_device(device: &Device, report: &ImpactReport) -> Option<String> {
     }
 }
 
-/// What has to be running so that pods can end, where that could not be read.
+/// Components that must run so that pods can end, where that could not be read.
 fn running(totals: &Totals) -> &'static str {
     let nodes = totals.pods_on_lost_nodes.exact().is_some();
     let drivers = totals.pods_without_driver.exact().is_some();

@@ -30,7 +30,7 @@ pub struct ImpactReport {
     /// Version of this schema.
     #[schemars(extend("const" = API_VERSION))]
     pub api_version: String,
-    /// Which report this is.
+    /// Kind of the report.
     #[schemars(extend("const" = "ImpactReport"))]
     pub kind: String,
     /// The cluster, and the data that was read.
@@ -50,7 +50,7 @@ pub struct ImpactReport {
     /// Every workload that loses pods, ordered by namespace, kind and name; without bare pods.
     #[serde(default)]
     pub workloads: Vec<Workload>,
-    /// Whether the claims of evicted pods could be reallocated.
+    /// Reallocation of the claims of evicted pods.
     #[serde(default)]
     pub replacements: Replacements,
     /// Devices that share hardware with a selected device and stay in use, each with its pods that would not be
@@ -68,13 +68,13 @@ pub struct ImpactReport {
     /// Data that could not be read or evaluated. The counts that depend on missing data are listed in the fields
     /// `bounds` of the report.
     pub incomplete: Vec<Incomplete>,
-    /// Whether tables have a row for each workload.
+    /// True if tables have a row for each workload.
     #[serde(skip)]
     pub by_workload: bool,
-    /// What the controller says of the rules that were published, for words.
+    /// Messages of the controller about the published rules, for text.
     #[serde(skip)]
     pub answers: Vec<ControllerAnswer>,
-    /// What it was written from, for words and decisions; of a report that was read back, nothing is known.
+    /// Source of the report, for text and decisions; of a report that was read back, nothing is known.
     #[serde(skip)]
     pub assessment: Assessment,
 }
@@ -85,9 +85,9 @@ pub struct ImpactReport {
 pub struct TaintImpact {
     /// Name of the rule; null if it does not exist yet.
     pub rule: Option<String>,
-    /// Which devices the rule selects; null if the rule has no selector.
+    /// Devices that the rule selects; null if the rule has no selector.
     pub selector: Option<Selector>,
-    /// Which devices the selector matches in this version of Kubernetes.
+    /// Devices that the selector matches in this version of Kubernetes.
     #[serde(default)]
     pub selector_scope: SelectorScope,
     /// The proposed taint; a proposed effect None is shown as NoExecute.
@@ -103,7 +103,7 @@ pub struct TaintImpact {
     pub controller_message_unknown: Option<String>,
 }
 
-/// Which devices a selector matches in this version of Kubernetes.
+/// Devices that a selector matches in this version of Kubernetes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum SelectorScope {
     /// The devices that match the fields of the selector.
@@ -128,7 +128,7 @@ impl From<engine::SelectorScope> for SelectorScope {
     }
 }
 
-/// Which devices a rule selects: those that match every field that is not null.
+/// Devices that a rule selects: those that match every field that is not null.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Selector {
@@ -345,7 +345,7 @@ pub struct Pod {
     pub findings: Vec<Finding>,
     /// Why the pod is not evicted, and other notes; empty if there are none.
     pub notes: Vec<Note>,
-    /// Whether a replacement may get the same device and keep it, since its template tolerates the taint.
+    /// True if a replacement may get the same device and keep it, since its template tolerates the taint.
     #[serde(skip)]
     pub replacement_stays: bool,
 }
@@ -357,7 +357,7 @@ impl Pod {
         format!("{}/{}", self.namespace, self.name)
     }
 
-    /// The top of its owners as far as it is known; `None` for a bare pod.
+    /// The top of its owners that is known; `None` for a bare pod.
     #[must_use]
     pub fn top_owner(&self) -> Option<&Owner> {
         // Where an owner between was not read, the pod's own controller is the highest that is known.
@@ -426,7 +426,7 @@ pub struct Device {
     pub device: String,
     /// The node of the device; null if the device is not local to a node, or if unknown.
     pub node: Option<String>,
-    /// Whether the driver publishes the device now; a device may be allocated and no longer published.
+    /// True if the driver publishes the device now; a device may be allocated and no longer published.
     pub published: bool,
     /// The claims that hold the device.
     pub claims: Vec<ObjectReference>,
@@ -439,8 +439,8 @@ pub struct Device {
     /// Why the evictions do not free the device, or possibly do not; null if `releaseTime` is set, or if unknown.
     #[serde(default)]
     pub not_released_reason: Option<NotReleased>,
-    /// Whether a claim that waits for devices tolerates the taints of the device, so that this claim may
-    /// get the device when the device becomes free. Also false if unknown.
+    /// True if a claim that waits for devices tolerates the taints of the device, so that this claim may get
+    /// the device when the device becomes free. Also false if unknown.
     #[serde(default)]
     pub may_be_reallocated: bool,
     /// When it becomes free if the nodes and drivers of its pods are running, where that is not known; for words.
@@ -474,7 +474,7 @@ pub enum NotReleased {
 }
 
 impl NotReleased {
-    /// Whether the device certainly does not become free; otherwise it may.
+    /// True if the device certainly does not become free; otherwise it may.
     #[must_use]
     pub fn is_certain(self) -> bool {
         match self {

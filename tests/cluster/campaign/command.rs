@@ -1,11 +1,11 @@
-//! The commands of the campaign, and what each of them wants.
+//! The commands of the campaign, and the goal of each.
 
-/// What has to be the case when a command ends with 0, beside that what it prints is right.
+/// Condition that holds when a command ends with 0, beside true output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Goal {
     /// The answer is the one that is given when nothing goes wrong.
     Answer,
-    /// Nothing is changed, whatever it says.
+    /// Nothing is changed, whatever it prints.
     Nothing,
     /// Rules of these names have this effect; the names are those of `Lane`.
     Effect(&'static [&'static str], &'static str),
@@ -13,7 +13,7 @@ pub enum Goal {
     Gone(&'static [&'static str]),
     /// It never ends with 0, and changes nothing: a guard trips.
     Refused,
-    /// Somebody breaks it off once it has made rules of its own, of which it has to say what is left.
+    /// The user interrupts it once it has made rules of its own, and it has to list the rules that are left.
     BrokenOff,
 }
 

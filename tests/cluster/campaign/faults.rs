@@ -18,7 +18,7 @@ use crate::harness::{
 
 /// Tries of an ordinary run.
 const TRIES: u64 = if crate::IS_FULL { 500 } else { 30 };
-/// How often a violation has to show, and how often a calm run is asked that had too little time.
+/// Runs of a try: a violation has to show in each; a calm run with too little time is repeated as often.
 const LOOKS: usize = 4;
 /// Tries that go on at the same time, each with a driver, rules and a proxy of its own.
 const LANES: usize = 4;
@@ -30,7 +30,7 @@ struct Lane<'a> {
     proxy: Proxy,
     history: History,
     rules: Vec<Wanted>,
-    /// By command: what it does when nothing goes wrong.
+    /// By command: its run without faults.
     calm: Vec<Calm>,
 }
 
@@ -42,18 +42,18 @@ struct Calm {
     changes: Vec<usize>,
 }
 
-/// What happens to a run.
+/// Faults of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Luck {
     /// Nothing.
     Good,
-    /// Only what passes by itself.
+    /// Only faults that pass by themselves.
     Bad,
-    /// Also what may stay.
+    /// Also faults that may stay.
     Mixed,
 }
 
-/// What there is to see of a run that was spoiled.
+/// Observations of a spoiled run.
 struct Spoiled {
     run: Run,
     before: State,
@@ -113,7 +113,7 @@ impl<'a> Lane<'a> {
 
     /// The command when nothing goes wrong, which has to keep the law too.
     ///
-    /// A second is little on a machine that others keep busy: who ran out of it is asked again.
+    /// A second is little on a busy machine: a run that timed out is repeated.
     fn calm(&self, command: usize) -> Calm {
         let mut looks = 0;
         let spoiled = loop {
@@ -181,7 +181,7 @@ impl<'a> Lane<'a> {
         }
     }
 
-    /// What the server has done to the rules of the lane since then.
+    /// Changes by the server to the rules of the lane since then.
     fn since(&self, from: usize) -> Vec<Entry> {
         let to = block_on(self.history.now(self.world.plane));
         self.history.between(from, to, &self.world.driver)
@@ -254,7 +254,7 @@ impl<'a> Lane<'a> {
         })
     }
 
-    /// One try; what is wrong with it, as text.
+    /// One try; its violation, as text.
     ///
     /// A violation has to show every time under the same faults: answers are compared with those of a
     /// calm run a few seconds earlier, a second that ends between two looks may order two causes otherwise,
@@ -275,7 +275,7 @@ impl<'a> Lane<'a> {
         Some(format!("try {number}: {first}"))
     }
 
-    /// What is wrong with a run of that command under these faults.
+    /// Violation by a run of that command under these faults.
     fn violation(&self, command: usize, faults: &[(At, Fault)]) -> Option<String> {
         let calm = &self.calm[command].run;
         let spoiled = self.spoil(command, faults.to_vec());
@@ -304,13 +304,13 @@ impl<'a> Lane<'a> {
     }
 }
 
-/// Whether a request may change a rule.
+/// True if a request may change a rule.
 fn is_change(seen: &Seen) -> bool {
     let is_change = ["POST", "PATCH", "DELETE"].contains(&seen.method.as_str());
     is_change && seen.path.contains("/devicetaintrules") && !seen.path.contains("dryRun")
 }
 
-/// The first lines of what a program says, between other things.
+/// The first lines of a program's output, between other lines.
 fn indented(text: &str) -> String {
     let lines = text.lines().take(12);
     lines.map(|line| format!("  | {line}\n")).collect()

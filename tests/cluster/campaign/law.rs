@@ -1,4 +1,4 @@
-//! Exit 0 means that what is printed is true of the server's state.
+//! Exit 0 means that the output is true of the server's state.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use super::told;
 use crate::cluster::rules::support::Run;
 use crate::harness::Entry;
 
-/// The exit code of what passes by itself.
+/// The exit code after faults that pass by themselves.
 pub const TRY_AGAIN: i32 = 75;
 
 /// A run, and the rules before and after it.
@@ -21,27 +21,27 @@ pub struct Try<'a> {
     pub lane: &'a str,
     pub before: &'a State,
     pub after: &'a State,
-    /// What the command does when nothing goes wrong.
+    /// Run of the command without faults.
     pub calm: &'a Run,
     pub run: &'a Run,
-    /// Whether partial answers are an error.
+    /// True if partial answers are an error.
     pub strict: bool,
-    /// Whether nothing happened to it but what passes by itself.
+    /// True if all of its faults pass by themselves.
     pub unlucky: bool,
-    /// What the server has done meanwhile to the rules of the lane.
+    /// Changes by the server meanwhile to the rules of the lane.
     pub history: &'a [Entry],
-    /// Whether a request was sent twice on its way.
+    /// True if a request was sent twice on its way.
     pub doubled: bool,
 }
 
-/// The exit code of what somebody breaks off.
+/// Exit code of a command that the user breaks off.
 pub const BROKEN_OFF: i32 = 130;
 
 impl Try<'_> {
     /// The laws that are broken by a run of the same command after one that ended with [`TRY_AGAIN`], in
     /// which nothing goes wrong.
     pub fn violations_of_trying_again(&self) -> Vec<String> {
-        // What was removed already is not there to be removed.
+        // A rule that was removed already cannot be removed.
         let is_gone = self.run.code == 1
             && matches!(self.goal, Goal::Gone(_))
             && self.run.stderr.contains("no rule");
@@ -127,8 +127,8 @@ impl Try<'_> {
         }
     }
 
-    /// What is printed when nothing goes wrong, or a part of it that is marked as one. Changes are
-    /// judged line by line, since whoever was interrupted has less to do.
+    /// The output of the run without faults, or a part of it that is marked as one. Changes are judged line
+    /// by line, since an interrupted command has less to do.
     fn is_the_answer(&self) -> bool {
         if self.before != self.after || self.calm.stdout.contains("created") {
             return true;
@@ -140,7 +140,7 @@ impl Try<'_> {
             Ok(report) => report["incomplete"]
                 .as_array()
                 .is_some_and(|gaps| !gaps.is_empty()),
-            // `describe` marks what is missing among the lines that it prints.
+            // `describe` marks missing data among the lines that it prints.
             Err(_) => {
                 let has = |mark: &str| self.run.stderr.contains(mark);
                 has("ncomplete") || has("at least") || self.run.stdout.contains("\nIncomplete:")
@@ -174,7 +174,7 @@ impl Try<'_> {
         })
     }
 
-    /// What is said to be left as it is, is; what is changed, is told.
+    /// Rules said to be left are left; changed rules are reported.
     fn account_is_true(&self) -> bool {
         let said = |what: &str| -> Vec<&str> {
             let prefix = format!("  {what}: ");

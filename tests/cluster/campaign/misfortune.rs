@@ -1,14 +1,14 @@
-//! What goes wrong in one try.
+//! Faults of one try.
 
 use std::time::Duration;
 
 use crate::harness::{Another, At, Fault, Random, Reply, Twin};
 
-/// Longer than anybody waits for an answer.
+/// Longer than any client waits for an answer.
 const LONG: Duration = Duration::from_millis(1500);
 
-/// Faults at one or two of the requests of a run that sends `requests` when nothing goes wrong, of which
-/// some are `changes`, by their numbers: those are hit more often, and the read after one too.
+/// Faults at one or two of the requests of a run that sends `requests` without faults, of which some are
+/// `changes`, by their numbers: those get faults more often, and the read after one too.
 pub fn misfortune(random: &mut Random, requests: usize, changes: &[usize]) -> Vec<(At, Fault)> {
     let number = 1 + random.below(requests);
     if !changes.is_empty() && random.percent(50) {
@@ -32,7 +32,7 @@ pub fn misfortune(random: &mut Random, requests: usize, changes: &[usize]) -> Ve
     }
 }
 
-/// Whether it certainly is of the kind that passes by itself: the network, or a server that says so.
+/// True if it certainly passes by itself: the network, or a server that announces it.
 pub fn passes(fault: &Fault) -> bool {
     match fault {
         Fault::Passed
@@ -55,7 +55,7 @@ pub fn passes(fault: &Fault) -> bool {
     }
 }
 
-/// What the server has done, and is told otherwise.
+/// The server makes the change, and the client gets another reply.
 fn after_a_change(random: &mut Random) -> Fault {
     match random.below(16) {
         0..=3 => Fault::Replaced(refusal(random)),
@@ -90,7 +90,7 @@ fn success(random: &mut Random) -> Reply {
     }
 }
 
-/// What an API server says that has not made a change.
+/// Reply of an API server that has not made a change.
 fn refusal(random: &mut Random) -> Reply {
     let (status, reason) = random.pick(&[
         ("400 Bad Request", "BadRequest"),
@@ -120,7 +120,7 @@ fn fault(random: &mut Random) -> Fault {
     }
 }
 
-/// Nothing that the API server itself would say in its own name about what was asked.
+/// Reply that the API server itself would not send about the request.
 fn reply(random: &mut Random) -> Reply {
     const STATUSES: [&str; 14] = [
         "301 Moved Permanently",

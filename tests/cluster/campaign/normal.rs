@@ -1,4 +1,4 @@
-//! What is printed, without what differs from run to run.
+//! Output, without the parts that differ from run to run.
 
 use serde_json::Value;
 
@@ -21,7 +21,7 @@ fn in_one_order(row: String) -> String {
     rule_first.unwrap_or(row)
 }
 
-/// `TIME` or `LONG` for a time or a duration, whatever stands around it.
+/// `TIME` or `LONG` for a time or a duration, with any text around it.
 fn word(word: &str) -> String {
     let is_edge = |c: char| !c.is_ascii_alphanumeric();
     let core = word.trim_matches(is_edge);
@@ -57,7 +57,7 @@ fn is_duration(word: &str) -> bool {
     units > 0 && !digits
 }
 
-/// What a server makes anew with every object, and times.
+/// Fields that a server creates anew with every object, and times.
 const PASSING: [&str; 6] = [
     "devicetaint.dev/changed-by-run",
     "devicetaint.dev/created-by-run",
@@ -67,8 +67,7 @@ const PASSING: [&str; 6] = [
     "uid",
 ];
 
-/// A document without what differs from run to run, and of a list only the objects that name one of
-/// `ours`.
+/// A document without values that differ from run to run, and of a list only the objects that name one of `ours`.
 fn document(mut value: Value, ours: &[&str]) -> Value {
     if let Some(object) = value.as_object_mut() {
         object.remove("metadata");
@@ -99,7 +98,7 @@ fn without_passing(value: &mut Value) {
     }
 }
 
-/// Whether a sentence says itself that it does not know all.
+/// True if a sentence itself says that it is incomplete.
 pub fn is_cautious(line: &str) -> bool {
     let words = [
         "at least",
@@ -111,8 +110,7 @@ pub fn is_cautious(line: &str) -> bool {
     words.iter().any(|word| line.contains(word))
 }
 
-/// An answer in whatever form, and the warnings in it if it is data; `ours` are the names of whom it is
-/// about.
+/// An answer in any form, and the warnings in it if it is data; `ours` are the names of its subjects.
 fn answer(shown: &str, ours: &[&str]) -> (String, Vec<String>) {
     match serde_json::from_str::<Value>(shown) {
         Ok(value) if value.is_object() => {
@@ -139,8 +137,8 @@ pub fn lines_of_one(shown: &str, calm: &str) -> Vec<String> {
     [without(&calm, &shown, '-'), without(&shown, &calm, '+')].concat()
 }
 
-/// Whether a run says what the calm one says. It may warn of more, as of a server without a clock,
-/// and of nothing less.
+/// True if a run prints the same as the calm one. It may warn of more, as of a server without a clock, and of
+/// nothing less.
 pub fn says_the_same(shown: &str, calm: &str, ours: &[&str]) -> bool {
     let ((shown, warnings), (calm, known)) = (answer(shown, ours), answer(calm, ours));
     shown == calm && known.iter().all(|warning| warnings.contains(warning))

@@ -1,6 +1,6 @@
-//! One matrix of permissions: every command with every right, with none, with all but one, and with random subsets
-//! of them. The output is that of the administrator, or is marked as incomplete, or is a refusal that names what is
-//! missing, and nothing is changed that is not reported.
+//! One matrix of permissions: every command with every right, with none, with all but one, and with random
+//! subsets of them. The output is that of the administrator, or is marked as incomplete, or is a refusal that
+//! names the missing right, and nothing is changed that is not reported.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -124,7 +124,7 @@ impl<'a> Lane<'a> {
         Done { run, before, after }
     }
 
-    /// What is wrong with a trial, as text.
+    /// Violation of a trial, as text.
     fn violation(&self, trial: Trial, admin: &Done) -> Option<String> {
         let strict = if trial.is_strict { " --strict" } else { "" };
         let flags = format!("{strict}{}", trial.subset.flags(PREFIX, &RIGHTS));
@@ -186,7 +186,7 @@ impl<'a> Lane<'a> {
     }
 }
 
-/// A state without what differs from run to run.
+/// A state without values that differ from run to run.
 fn settled(state: &State) -> Vec<(String, Stored)> {
     let rules = state.iter().map(|(name, rule)| {
         let mut rule = rule.clone();

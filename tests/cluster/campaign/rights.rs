@@ -62,7 +62,7 @@ const fn right(
     Right { verbs, kinds }
 }
 
-/// Which of several rights somebody has, as bits.
+/// Subset of several rights, as bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Subset(pub usize);
 
@@ -130,7 +130,7 @@ pub async fn grant(plane: &ControlPlane, prefix: &str, rights: &[Right]) {
     }
 }
 
-/// Whether a text names something that is lacking.
+/// True if a text names a lacking right.
 pub fn names(text: &str, lacking: &[Right]) -> bool {
     let mut kinds = lacking.iter().flat_map(|right| right.kinds);
     kinds.any(|(_, plural)| text.contains(plural))

@@ -13,7 +13,7 @@ use crate::harness::{
 use crate::page::{Page, Setting};
 use kubectl_devicetaint::model::Kind;
 
-/// What a reader does.
+/// Commands of a reader.
 const READS: [&str; 12] = [
     "describe hard -o json",
     "explain pod/train device/GPU0 -n NAMESPACE -o json",
@@ -29,7 +29,7 @@ const READS: [&str; 12] = [
     "drain status",
 ];
 
-/// What an operator does beside; nothing of it lasts.
+/// Further commands of an operator; nothing of it lasts.
 const WRITES: [&str; 7] = [
     "add GPU1 KEY=new:NoExecute --yes --dry-run=server",
     "add GPU1 KEY=new --dry-run=server -o yaml",
@@ -40,7 +40,7 @@ const WRITES: [&str; 7] = [
     "remove -l none=such --yes --others --dry-run=server",
 ];
 
-/// What a dedicator does; nothing of it lasts.
+/// Commands of a dedicator; nothing of it lasts.
 const DEDICATES: [&str; 3] = [
     "dedicate GPU0 --to default --name new --yes --dry-run=server",
     "undedicate old --yes --dry-run=server",
@@ -96,7 +96,7 @@ fn run(world: &World<'_>, line: &str, flags: &str) -> Run {
     world.plane.plugin(&words).into()
 }
 
-/// What the commands are told that somebody lacks who has these groups.
+/// True if a command run with these groups reports the right as lacking.
 fn is_noticed(world: &World<'_>, commands: &[&str], flags: &str, right: &Right) -> bool {
     let right = named(right);
     commands.iter().any(|line| {
@@ -106,7 +106,7 @@ fn is_noticed(world: &World<'_>, commands: &[&str], flags: &str, right: &Right) 
     })
 }
 
-/// Whether it is about what pods belong to.
+/// True if it is about owners of pods.
 fn is_workload(right: &Right) -> bool {
     let mut kinds = Kind::WORKLOADS.iter();
     kinds.any(|kind| right.kinds == [(kind.group(), kind.resource())])
@@ -152,14 +152,14 @@ fn with_its_role_every_command_works_and_with_less_one_says_what_is_missing() {
         block_on(grant(&plane, &pieces, &rights));
 
         let flags = format!(" --as={group} --as-group={group}");
-        // What a reader may do is tried as one.
+        // The rights of a reader are tried as one.
         for line in commands.iter().filter(|line| !done.contains(line)) {
             let (mine, admin) = (run(&world, line, &flags), run(&world, line, ""));
             let ours = [world.driver.as_str(), &world.namespace];
             let well = [0, 5].contains(&mine.code);
             assert!(well, "{role}: {line}: {mine:#?}");
             assert_eq!(mine.code, admin.code, "{role}: {line}: {mine:#?}");
-            // Who made a rule stands in it.
+            // The creator of a rule is noted in it.
             let is_told_as_much = WRITES.contains(line)
                 || DEDICATES.contains(line)
                 || normal::says_the_same(&mine.stdout, &admin.stdout, &ours);
@@ -183,8 +183,8 @@ fn with_its_role_every_command_works_and_with_less_one_says_what_is_missing() {
             if right.verbs == ["get"] && rights.iter().any(changes) {
                 continue;
             }
-            // An operator misses what a reader misses, and nobody looks by its name for what no pod here
-            // belongs to; lists of it are missed by a snapshot.
+            // An operator misses the same as a reader, and no command gets by name an owner that no pod here
+            // has; lists of it are missed by a snapshot.
             if tried.contains(&named(right)) || is_workload(right) && right.verbs == ["get"] {
                 continue;
             }

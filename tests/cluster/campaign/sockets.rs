@@ -1,7 +1,7 @@
 //! Random faults on a kubelet's socket, frame by frame of HTTP/2.
 //!
-//! Behind it is a server made from the official Go module; what it says is spoiled on its way. No cluster is
-//! needed: `check` has one from a file.
+//! Behind it is a server made from the official Go module; its answers are spoiled on their way. No cluster
+//! is needed: `check` has one from a file.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -22,9 +22,9 @@ use crate::harness::{PLUGIN, Random, fresh_seed, tries};
 const TRIES: u64 = if crate::IS_FULL { 2000 } else { 80 };
 /// Tries that go on at the same time.
 const LANES: usize = 12;
-/// What a command may take: its limit is a second, and it asks twice at most, with five seconds between.
+/// Time limit for a command: its limit is a second, and it asks twice at most, with five seconds between.
 const PATIENCE: Duration = Duration::from_secs(13);
-/// More KiB of addresses may no run take, far above what it needs: an answer without an end shows at once.
+/// Limit of a run's addresses in KiB, far above its needs: an answer without an end shows at once.
 const MOST: &str = "1048576";
 
 const DATA: u8 = 0;
@@ -41,13 +41,13 @@ const CONTINUATION: u8 = 9;
 const COMMANDS: [(&str, i32); 5] = [
     ("list -o json", 0),
     ("list -o wide", 0),
-    // Nobody uses it.
+    // No pod uses it.
     ("check gpu.example.com/node-0/gpu-3 CLUSTER", 0),
     ("check gpu.example.com/node-0/gpu-0 CLUSTER", 4),
     ("check CLUSTER -o json", 4),
 ];
 
-/// What happens to the frame of this number of an answer.
+/// Fault of the frame of this number of an answer.
 #[derive(Clone, Copy, Debug)]
 struct Misfortune {
     harm: Harm,
@@ -55,13 +55,13 @@ struct Misfortune {
     answers: Hit,
 }
 
-/// Which of the answers of a run are hit.
+/// Answers of a run that get the fault.
 #[derive(Clone, Copy, Debug)]
 enum Hit {
     All,
-    /// That one alone, counted from zero.
+    /// The one of this number, counted from zero.
     One(usize),
-    /// That one, and all that follow.
+    /// The one of this number, and all that follow.
     From(usize),
 }
 
@@ -87,13 +87,13 @@ enum Harm {
     Dropped,
     /// The frame comes twice.
     Doubled,
-    /// A bit of what stands before the payload flips, or of headers.
+    /// A bit of headers, or before the payload, flips.
     Flipped(usize),
     /// A frame of that kind comes in its place, of that stream.
     Wrong(u8, u32),
     /// A frame of that kind comes again and again.
     Endless(u8),
-    /// The answer says at its end that it failed.
+    /// The answer ends with an error.
     Failed,
 }
 
@@ -267,7 +267,7 @@ fn pass_on(
     }
 }
 
-/// What a command says.
+/// Output of a command.
 #[derive(Clone, Debug, PartialEq)]
 struct Run {
     code: Option<i32>,
@@ -275,7 +275,7 @@ struct Run {
     stderr: String,
 }
 
-/// A server, a cluster in a file, and what the commands say when nothing goes wrong.
+/// A server, a cluster in a file, and the output of the commands without faults.
 struct Bench {
     server: Said,
     cluster: String,
@@ -306,7 +306,7 @@ impl Bench {
         let relay = Relay::start(&self.server.socket(), misfortune);
         let from = "--node node-0 --now 2026-11-21T01:00:00Z --from";
         let line = line.replace("CLUSTER", &format!("{from} {}", self.cluster));
-        // A run without an end is ended by what it takes, and shows as one without a code.
+        // A run without an end is ended by this limit, and shows as one without a code.
         let limited = format!("ulimit -v {MOST}; exec \"$0\" \"$@\"");
         let output = Command::new("sh")
             .args(["-c", &limited, PLUGIN, "podresources"])
@@ -332,7 +332,7 @@ impl Bench {
         }
     }
 
-    /// One try; whether it had an answer, and what is wrong with it, as text.
+    /// One try: true if it had an answer, and its violation, as text.
     fn attempt(&self, seed: u64, number: usize) -> (bool, Option<String>) {
         let mut random = Random::new(seed, number);
         let command = random.below(COMMANDS.len());
@@ -342,8 +342,8 @@ impl Bench {
         let run = self.run(line, Some(misfortune));
         let taken = began.elapsed();
         let mut broken = broken(&run, &self.calm[command], taken);
-        // A byte that is another may make another answer, which nothing can tell from a true one: what is not safe
-        // stays so, for other reasons.
+        // A changed byte may make another answer, which cannot be told from a true one: an unsafe device
+        // stays unsafe, for other reasons.
         if matches!(misfortune.harm, Harm::Wrong(..)) && run.code == Some(4) {
             broken.retain(|law| *law != LOST);
         }
@@ -354,7 +354,7 @@ impl Bench {
     }
 }
 
-/// The law that reasons are told as they were read.
+/// The law that reasons are reported as they were read.
 const LOST: &str = "what speaks against pulling is not lost";
 
 /// The laws that a run breaks.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::cluster::rules::support::World;
 use crate::harness::Reference;
 
-/// What there is to know of a rule.
+/// Facts about a rule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stored {
     pub resource_version: String,
@@ -60,7 +60,7 @@ pub struct Wanted {
     pub hold: Hold,
 }
 
-/// What keeps a rule that is deleted.
+/// Obstacle to the end of a deleted rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hold {
     Nothing,
@@ -96,7 +96,7 @@ impl Wanted {
     }
 }
 
-/// Makes the rules what they were, and gives them as the server has them then.
+/// Restores the rules, and returns them as the server has them then.
 pub async fn reset(world: &World<'_>, wanted: &[Wanted], key: &str) -> State {
     let found = state(world).await;
     let keep: Vec<&str> = wanted
@@ -136,7 +136,7 @@ pub async fn reset(world: &World<'_>, wanted: &[Wanted], key: &str) -> State {
     state(world).await
 }
 
-/// What is different after a run, for who reads why it was wrong.
+/// Differences after a run, for the report of a violation.
 pub fn changes(before: &State, after: &State) -> String {
     let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     let shown = names.into_iter().filter_map(|name| {

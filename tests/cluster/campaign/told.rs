@@ -1,4 +1,4 @@
-//! What a run says that it has done, held against the server's own history.
+//! Changes that a run reports, compared with the server's own history.
 
 use std::collections::BTreeMap;
 
@@ -7,18 +7,18 @@ use serde_json::Value;
 use crate::cluster::rules::support::Run;
 use crate::harness::{Deed, Entry};
 
-/// What a run has said of one rule.
+/// Report of a run about one rule.
 #[derive(Clone, Debug)]
 struct Said {
     name: String,
     verb: String,
-    /// Whether it says that it has changed it, where it says that.
+    /// True if it reports that it has changed the rule; absent where it does not say.
     changed: Option<Option<bool>>,
 }
 
-/// What is wrong with what a run has said, by what the server has done meanwhile.
+/// False statements of a run, by the server's changes meanwhile.
 ///
-/// Where a request was `doubled`, whoever is told of the second knows of nothing but what was before it.
+/// Where a request was `doubled`, the client that gets the second answer knows only the state before it.
 pub fn lies(run: &Run, history: &[Entry], doubled: bool) -> Vec<String> {
     let mut deeds: BTreeMap<&str, Vec<Deed>> = BTreeMap::new();
     for entry in history {
@@ -53,7 +53,7 @@ pub fn lies(run: &Run, history: &[Entry], doubled: bool) -> Vec<String> {
     lies
 }
 
-/// Rules of a publication have a label in common, by which they are told of.
+/// Rules of a publication have a common label, by which they are reported.
 fn is_batch_told(stderr: &str) -> bool {
     stderr.contains("-l devicetaint.dev/batch=")
 }
@@ -75,13 +75,13 @@ fn is_true(verb: &str, deeds: &[Deed], doubled: bool) -> bool {
         "deleted" => has(Deed::Deleted),
         "already deleted" => is_gone && (deeds.is_empty() || doubled),
         "gone" => is_gone,
-        // One that was asked for before has no entry.
+        // An earlier request for deletion has no entry.
         "deletion requested" | "unknown" | "observed" | "evicted" => true,
         _ => false,
     }
 }
 
-/// Whether it may say so of what it has changed.
+/// True if the run may report so of its change.
 fn may_be(said: &Said, deeds: &[Deed], doubled: bool) -> bool {
     match said.changed {
         None | Some(None) => true,

@@ -1,10 +1,10 @@
-//! How does a campaign end?
+//! Exit of a campaign.
 
 use std::sync::Mutex;
 
 use crate::harness::say;
 
-/// Says what was tried, of which nothing may be wrong; `advice` says how to try it again.
+/// Prints the number of tries, and fails if any is wrong; `advice` is how to repeat them.
 pub fn nothing_is_wrong(wrong: Mutex<Vec<String>>, tried: &str, advice: &str) {
     let wrong = wrong.into_inner().expect("no panic");
     say(&format!("cluster: {tried}, {} wrong", wrong.len()));

@@ -1,9 +1,8 @@
 //! Do budgets answer as the real disruption controller and the real eviction API do?
 //!
 //! Random namespaces with pods, their owners and budgets are loaded into a real API server; the real
-//! disruption controller counts. Then pod after pod is asked for, by a dry run of an eviction, and
-//! deleted as a taint deletes it, whatever the answer was. What the engine said beforehand has to be
-//! what the server answers then.
+//! disruption controller counts. Then each pod in turn gets a dry run of an eviction, and is deleted as a
+//! taint deletes it, whatever the answer was. The engine's earlier answers have to be the server's.
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
@@ -26,13 +25,13 @@ use crate::harness::{
 
 /// Namespaces whose budgets are compared.
 const SITUATIONS: usize = 200;
-/// How many of them are worked on at a time.
+/// Number of them worked on at a time.
 const AT_ONCE: usize = 16;
 
 /// A namespace with pods and budgets.
 #[derive(Clone, Debug)]
 struct Situation {
-    /// What the ReplicaSet wants that owns some of the pods.
+    /// Replicas of the ReplicaSet that owns some of the pods.
     replicas: u8,
     pods: Vec<PodDraft>,
     budgets: Vec<BudgetDraft>,
@@ -201,7 +200,7 @@ async fn load(plane: &ControlPlane, situation: Situation) -> Loaded {
         all.push(pod);
         users.push(json!({"resource": "pods", "name": name}));
     }
-    // Whoever owns pods makes new ones for those that go, so that a budget goes on expecting them.
+    // An owner of pods replaces those that go, so that a budget goes on expecting them.
     for app in ["a", "b"] {
         if situation
             .pods
@@ -279,7 +278,7 @@ impl Loaded {
 }
 
 impl BudgetDraft {
-    /// Whether the budget is about the pod, as far as these selectors go.
+    /// True if the budget selects the pod, as far as these selectors go.
     fn is_about(&self, pod: &PodDraft) -> bool {
         match self.selector["matchLabels"]["app"].as_str() {
             Some(app) => app == pod.app,
@@ -288,7 +287,7 @@ impl BudgetDraft {
     }
 }
 
-/// What the engine says of each pod.
+/// Answers of the engine for each pod.
 fn answers(reading: &Reading, loaded: &Loaded) -> Vec<&'static str> {
     let proposed = [ProposedTaint {
         rule: None,
@@ -321,8 +320,8 @@ fn answers(reading: &Reading, loaded: &Loaded) -> Vec<&'static str> {
         .collect()
 }
 
-/// Of several budgets nothing else can be compared: the controller counts only one of those that are
-/// about a pod when it goes, whichever comes first, and the other's status is outdated for good.
+/// Of several budgets nothing else can be compared: the controller counts only one of those that select a pod
+/// when it goes, whichever comes first, and the other's status is outdated for good.
 fn coarse(answer: &str) -> &'static str {
     match answer {
         "ambiguous" => "ambiguous",
@@ -330,7 +329,7 @@ fn coarse(answer: &str) -> &'static str {
     }
 }
 
-/// What the server says of each pod at its turn.
+/// Answers of the server for each pod at its turn.
 async fn replay(plane: &ControlPlane, loaded: &Loaded) -> Vec<&'static str> {
     let mut answers = Vec::new();
     for number in 0..loaded.situation.pods.len() {

@@ -47,7 +47,7 @@ impl LiveCase {
     }
 }
 
-/// The case without what a server refuses, and without what would reach into other clusters.
+/// The case without objects that a server refuses, and without references into other clusters.
 fn accepted(mut case: Case, family: Family, now: i64) -> Case {
     case.pod_groups = false;
     for taint in case
@@ -81,7 +81,7 @@ fn accepted(mut case: Case, family: Family, now: i64) -> Case {
             claim.reserved_for.clear();
         }
         for reservation in &mut claim.reserved_for {
-            // The UID of a pod that does not exist yet cannot stand under another name.
+            // The UID of a pod that does not exist yet cannot be under another name.
             if let ReservationSpec::RenamedPod(_) = reservation {
                 *reservation = ReservationSpec::NoPod;
             }
@@ -96,8 +96,8 @@ fn accepted(mut case: Case, family: Family, now: i64) -> Case {
     case
 }
 
-/// Moves the taint's time so far from `now` that what is due when the test begins stays due, and what
-/// is not does not become so: to an odd number of half hours, tolerations adding whole ones.
+/// Moves the taint's time so far from `now` that due evictions stay due, and others do not become so: to an
+/// odd number of half hours, tolerations adding whole ones.
 fn accept_taint(taint: &mut TaintSpec, family: Family, now: i64) {
     if taint.effect == "Newer" {
         taint.effect = "NoSchedule";
@@ -157,7 +157,7 @@ fn renamed(object: &Value, prefix: &str) -> Value {
     serde_json::from_str(&text).expect("names hold no quotes")
 }
 
-/// Removes what a server gives, and leaves out UIDs of pods for the loader to fill in.
+/// Removes fields that a server sets, and leaves out UIDs of pods for the loader to fill in.
 fn fit_for_creation(object: &mut Value, prefix: &str, pods: &BTreeMap<String, String>) {
     let metadata = object["metadata"].as_object_mut().expect("it has metadata");
     for field in ["uid", "resourceVersion", "generation"] {

@@ -1,4 +1,4 @@
-//! What Jobs do about evicted pods, as the real Job controller does it.
+//! Jobs with evicted pods, as the real Job controller handles them.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ const CONTROLLERS: &str =
     "device-taint-eviction-controller,resourceclaim-controller,job-controller";
 const TAINT: &str = "example.com/broken:NoExecute";
 
-/// What a Job says about failures, and whether it fails for good by one eviction.
+/// Failure policies of Jobs, with true if one eviction fails the Job for good.
 fn jobs() -> Vec<(&'static str, Value, bool)> {
     let on_disruption = |action: &str| {
         json!({"rules": [{
@@ -78,7 +78,7 @@ fn name_of(pod: &Value) -> &str {
     pod["metadata"]["name"].as_str().expect("a name")
 }
 
-/// Whether the guard lets a change pass that taints all devices.
+/// True if the guard lets a change pass that taints all devices.
 fn passes(plane: &ControlPlane, driver: &str, guard: &str) -> bool {
     let question = [
         "add",

@@ -1,8 +1,8 @@
 //! Is the engine's answer that of a real cluster?
 //!
-//! Random clusters are loaded into a real API server, many beside each other. The real controller
-//! writes the condition of every rule and deletes pods; the engine says, from what the server has,
-//! what it should. The number of clusters that were compared is printed.
+//! Random clusters are loaded into a real API server, many beside each other. The real controller writes the
+//! condition of every rule and deletes pods; the engine predicts both, from the server's objects. The number
+//! of compared clusters is printed.
 
 mod budgets;
 mod case;
@@ -29,9 +29,9 @@ use crate::harness::{ControlPlane, DEADLINE, Reference, Variant, random_suffix, 
 const PREVIEWS: usize = 120;
 /// Clusters whose evictions are compared.
 const TIMELINES: usize = 120;
-/// How many rules are watched at a time.
+/// Number of rules watched at a time.
 const WATCHED: usize = 16;
-/// How often a rule is made anew whose preview may have been faster than the news of pods and claims.
+/// Attempts for a rule whose preview may have been faster than the news of pods and claims.
 const ATTEMPTS: usize = 3;
 
 #[expect(
@@ -42,7 +42,7 @@ fn now() -> Timestamp {
     Timestamp::now()
 }
 
-/// Nothing but the eviction controller: the others would remove what is odd about the clusters.
+/// Only the eviction controller: the others would repair the odd clusters.
 fn eviction_controller_alone() -> ControlPlane {
     let variant = Variant::default()
         .with_only_controller("device-taint-eviction-controller")
@@ -73,7 +73,7 @@ fn name(object: &Value) -> String {
         .to_owned()
 }
 
-/// The object as YAML, for whoever has to find out why an answer differs.
+/// The objects as YAML, to find out why an answer differs.
 fn yaml(objects: &[Value]) -> String {
     objects
         .iter()
@@ -136,7 +136,7 @@ async fn evictions_in_random_clusters_are_those_of_the_real_controller() {
     let (seed, cases) = any_cases(Family::Timelines, TIMELINES);
     let others: Vec<Value> = cases.iter().flat_map(|case| case.others.clone()).collect();
     let rules: Vec<Value> = cases.iter().flat_map(|case| case.rules.clone()).collect();
-    // Drivers' taints evict as soon as the claims are there; what is returned is from before.
+    // Drivers' taints evict as soon as the claims are there; the returned objects are from before.
     let mut created = plane.create(&others).await;
     created.extend(plane.create(&rules).await);
     let terminating: BTreeSet<String> = created
@@ -162,7 +162,7 @@ async fn evictions_in_random_clusters_are_those_of_the_real_controller() {
         },
     )
     .await;
-    // What every rule is about has been looked at when its condition is there.
+    // The objects of a rule have been evaluated when its condition is there.
     conditions_of(&plane, &rules).await;
 
     let present = pods(&plane).await;

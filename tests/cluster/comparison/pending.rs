@@ -1,7 +1,7 @@
-//! Pods that wait for the real scheduler: is what `explain` says of them what the scheduler does?
+//! Pods that wait for the real scheduler: the answers of `explain`, compared with its decisions.
 //!
-//! What is said to be to blame is taken away, and the scheduler has to place the pod. `oracle::placement::waiting` asks
-//! the allocator about each device.
+//! The obstacle that the answer names is removed, and the scheduler has to place the pod.
+//! `oracle::placement::waiting` asks the allocator about each device.
 
 use std::time::Duration;
 
@@ -15,19 +15,19 @@ use crate::harness::{
 
 /// Pods that wait in a usual run; 200 by hand, with `PENDING_PODS`.
 const PODS: u64 = 16;
-/// How many of them are worked on at a time.
+/// Number of them worked on at a time.
 const AT_ONCE: usize = 6;
 /// The scheduler looks again at a pod that does not fit after up to ten seconds.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What became of one pod.
+/// Result for one pod.
 #[derive(Default)]
 struct Told {
-    /// Whether a taint was to blame, and its removal let the pod be scheduled.
+    /// Pods that a taint blocked, and that were scheduled after its removal.
     released: usize,
-    /// Whether devices were to blame, and the pod stayed.
+    /// Pods that devices blocked, and that stayed.
     stayed: usize,
-    /// Whether nothing was to blame, and the pod was scheduled.
+    /// Pods that nothing blocked, and that were scheduled.
     scheduled: usize,
 }
 
@@ -49,7 +49,7 @@ async fn what_is_said_of_pods_that_wait_is_what_the_real_scheduler_does() {
     assert!(released > 0, "seed {seed}");
 }
 
-/// Two nodes with devices, somebody who has one of them, a rule, and a pod that asks for devices.
+/// Two nodes with devices, a pod that has one of them, a rule, and a pod that asks for devices.
 struct World {
     driver: String,
     namespace: String,
@@ -153,7 +153,7 @@ impl World {
         pod.expect("the pod is there")
     }
 
-    /// Whether the scheduler has placed the pod, or has said that it cannot.
+    /// True if the scheduler has placed the pod, or has said that it cannot.
     async fn settled(&self, plane: &ControlPlane, name: &str) -> bool {
         let pod = self.pod(plane, name).await;
         let conditions = pod["status"]["conditions"].as_array();
@@ -164,12 +164,12 @@ impl World {
                 .any(|one| one["type"] == "PodScheduled" && one["reason"] == "Unschedulable")
     }
 
-    /// Whether no node is one that the pod asks for.
+    /// True if no node is one that the pod asks for.
     fn is_kept_from_nodes(&self) -> bool {
         self.pod["spec"]["nodeSelector"].is_object()
     }
 
-    /// Takes away what keeps the pod from the nodes beside devices.
+    /// Removes the obstacles beside devices that keep the pod from the nodes.
     async fn open_nodes(&self, plane: &ControlPlane) {
         for slice in &self.slices {
             let node = slice["spec"]["nodeName"].as_str().expect("a node");

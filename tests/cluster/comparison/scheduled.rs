@@ -10,9 +10,9 @@ use crate::harness::{
     ControlPlane, DEADLINE, Reference, driver_name, objects, random_suffix, say, wait_for,
 };
 
-/// How many clusters there are.
+/// Number of clusters.
 const CLUSTERS: usize = 8;
-/// How many of them are worked on at a time.
+/// Number of them worked on at a time.
 const AT_ONCE: usize = 4;
 
 #[tokio::test]
@@ -95,8 +95,7 @@ async fn own_pods(plane: &ControlPlane, namespace: &str) -> Vec<Value> {
         .collect()
 }
 
-/// A preview is computed once; one that was faster than the news of pods and claims is asked for
-/// again.
+/// A preview is computed once; one that was faster than the news of pods and claims is repeated.
 async fn agree_on_condition(plane: &ControlPlane, rule: &str, driver: &str) {
     wait_for("both say the same about the rule", DEADLINE, async || {
         plane.create(&[objects::rule(rule, driver, "None")]).await;

@@ -1,4 +1,4 @@
-//! What this project says about a cluster that a real control plane has.
+//! Verdicts of this project on a cluster that a real control plane has.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -109,7 +109,7 @@ pub fn evicted(objects: &[Value], now: Timestamp) -> BTreeSet<String> {
         &Limits::default(),
     )
     .expect("the server's objects can be read");
-    // A taint that evicts nobody asks about every device; the rules and the drivers' taints are there.
+    // A taint without evictions covers every device; the rules and the drivers' taints are there.
     let harmless = [ProposedTaint {
         rule: None,
         selector: Some(DeviceSelector::default()),

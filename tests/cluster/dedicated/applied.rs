@@ -95,7 +95,7 @@ async fn every_manifest_of_the_team_can_be_applied_twice() {
             assert_eq!(added(&now), requests, "{prefix}: {now:#}");
         }
     }
-    // Nothing is added to what was stored before, and other changes are refused as ever.
+    // Nothing is added to stored objects, and other changes are refused as ever.
     kubectl(&["apply"], &before).expect("the same claim");
     let stored = plane().get(&Reference::of(&before)).await.expect("a claim");
     assert_eq!(added(&stored), 0, "{stored:#}");

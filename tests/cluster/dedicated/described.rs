@@ -28,7 +28,7 @@ async fn dry_runs_change_nothing_and_what_is_printed_can_be_applied_twice() {
     assert_eq!(policies(&group).await, Vec::<String>::new());
     assert_eq!(world.rules().await, Vec::<Value>::new());
 
-    // GitOps applies what was printed, and the command finds it as it would have made it.
+    // GitOps applies the printed objects, and the command finds them as it would have made them.
     let file = plane().folder().join(format!("{group}.yaml"));
     std::fs::write(&file, &printed.stdout).expect("a file");
     for _ in 0..2 {

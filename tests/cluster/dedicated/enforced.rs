@@ -1,4 +1,4 @@
-//! Who gets dedicated devices, and who does not.
+//! Pods that get dedicated devices, and pods that do not.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Dedications on a real control plane: policies, taints, and what becomes of claims.
+//! Dedications on a real control plane: policies, taints, and changed claims.
 //!
 //! They have a control plane of their own: a dedication refuses tolerations in every namespace but its own.
 

@@ -1,4 +1,4 @@
-//! What is refused, and that nothing is tainted then.
+//! Refused dedications, after which nothing is tainted.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! A node with devices, namespaces, and what happens to claims in them.
+//! A node with devices, namespaces, and claims in them.
 
 use std::sync::OnceLock;
 
@@ -89,7 +89,7 @@ pub fn claim(world: &World<'_>, namespace: &str, name: &str, tolerations: Value)
     claim
 }
 
-/// A pod with a claim of its own, which the scheduler looks at.
+/// A pod with a claim of its own, which the scheduler evaluates.
 pub async fn waiting_pod(world: &World<'_>, namespace: &str, name: &str) {
     let plane = world.plane;
     let mut pod = pod(namespace, name, name);
@@ -201,8 +201,8 @@ pub fn end(world: &World<'_>, dedication: &str) -> Run {
         .ended(0)
 }
 
-/// What a proxy does for its next run, so that the server seems to have these versions of policies, and in `v1` none
-/// that change objects: what a server before 1.36 has.
+/// Faults of a proxy in its next run, so that the server seems to have these versions of policies, and in
+/// `v1` none that change objects: as a server before 1.36.
 pub fn serving(versions: &[&str]) -> [(At, Fault); 2] {
     let listed = versions.iter().map(
         |version| json!({"groupVersion": format!("{ADMISSION}/{version}"), "version": version}),

@@ -28,7 +28,7 @@ impl Scene {
             spec["template"]["spec"]["resourceClaims"][0]["resourceClaimTemplateName"] =
                 json!("pair");
         });
-        // Long enough for a drain that goes on too early to be seen.
+        // Long enough to notice a drain that continues too early.
         stage.ready_after(Duration::from_millis(500));
         let proxy = Proxy::start(&stage.world);
         Self { stage, proxy }
@@ -104,7 +104,7 @@ impl Scene {
         self.restore();
     }
 
-    /// Who is stopped by Ctrl-C says what goes on, and how to continue and to undo it.
+    /// A command stopped by Ctrl-C names the evictions that continue, and how to continue and to undo it.
     fn check_ending(&self, run: &Run, harm: Harm, what: &str) {
         let Harm::SignalAfter("INT") = harm else {
             assert_eq!(run.code, -1, "{what}: {run:#?}");
@@ -117,14 +117,14 @@ impl Scene {
     }
 }
 
-/// What becomes of a drain that was interrupted.
+/// End of a drain that was interrupted.
 #[derive(Clone, Copy, Debug)]
 enum End {
     Continued,
     Undone,
 }
 
-/// What stops it, and what happens then.
+/// Ways to stop it, and the results.
 const WAYS: [(Harm, End); 3] = [
     (Harm::SignalAfter("KILL"), End::Continued),
     (Harm::SignalAfter("INT"), End::Continued),

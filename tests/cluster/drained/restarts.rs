@@ -16,7 +16,7 @@ fn stuck_deployment(stage: &mut Stage) -> (String, String) {
 fn a_restart_empties_the_node_without_a_moment_below_the_budget() {
     let mut stage = Stage::monitored();
     let (node, line) = stuck_deployment(&mut stage);
-    // Long enough for a drain that goes on too early to be seen.
+    // Long enough to notice a drain that continues too early.
     stage.ready_after(std::time::Duration::from_secs(2));
     stage
         .run(&format!("{line} --restart"))

@@ -30,13 +30,13 @@ pub fn plane() -> &'static ControlPlane {
     })
 }
 
-/// Nodes with devices and what runs on them.
+/// Nodes with devices and their pods.
 pub struct Stage {
     pub world: World<'static>,
     /// The nodes, in the order in which they got devices.
     pub nodes: Vec<String>,
     fewest: Arc<Mutex<BTreeMap<String, usize>>>,
-    /// How many milliseconds a pod runs until it is ready.
+    /// Milliseconds that a pod runs until it is ready.
     ready_after: Arc<AtomicU64>,
     ends: Arc<AtomicBool>,
     kubelets: Option<thread::JoinHandle<()>>,
@@ -134,7 +134,7 @@ impl Stage {
         self.workload_with(kind, name, pods, |_| {});
     }
 
-    /// A Deployment whose rollout brings so many pods up, or takes so many away, before the other happens.
+    /// A Deployment whose rollout creates so many pods, or removes so many, before the other happens.
     pub fn deployment(&self, name: &str, pods: usize, surge: usize, unavailable: usize) {
         self.workload_with("Deployment", name, pods, |spec| {
             let rolling = json!({"maxSurge": surge, "maxUnavailable": unavailable});
@@ -276,7 +276,7 @@ impl Drop for Stage {
     fn drop(&mut self) {
         self.ends.store(true, Ordering::Relaxed);
         if let Some(kubelets) = self.kubelets.take() {
-            // A failed test says more than its kubelets.
+            // A failed test is more important than its kubelets.
             let _ = kubelets.join();
         }
     }
@@ -294,7 +294,7 @@ fn pod_spec(template: &str) -> Value {
     })
 }
 
-/// Does what kubelets do: runs pods that have a node, and ends those that were deleted.
+/// Acts as kubelets: runs pods that have a node, and ends those that were deleted.
 async fn run_pods(
     namespace: &str,
     fewest: &Mutex<BTreeMap<String, usize>>,

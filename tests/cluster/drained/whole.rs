@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::stage::Stage;
 use crate::harness::block_on;
 
-/// What `drain status` says of a unit.
+/// Output of `drain status` for a unit.
 fn status(stage: &Stage, drain: &str, unit: &str) -> Value {
     let run = stage.run(&format!("drain status {drain} -o json")).ended(0);
     let list: Value = serde_json::from_str(&run.stdout).expect("JSON");

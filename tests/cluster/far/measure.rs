@@ -1,4 +1,4 @@
-//! How long does a preview take over a long and narrow way? Run by `benches/far.sh`.
+//! Measures a preview over a long and narrow way. Run by `benches/far.sh`.
 
 use std::{fs, process::Command, time::Duration};
 

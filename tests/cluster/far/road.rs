@@ -9,7 +9,7 @@ use std::{
 
 use std::io::{Read, Write};
 
-/// How much is taken at a time.
+/// Number of bytes taken at a time.
 const PIECE: usize = 8 << 10;
 
 /// A running way; it ends with the test binary.
@@ -17,7 +17,7 @@ pub struct Road {
     pub address: SocketAddr,
 }
 
-/// All connections share what passes in one direction.
+/// All connections share the capacity of one direction.
 struct Lane {
     delay: Duration,
     bytes_per_second: f64,

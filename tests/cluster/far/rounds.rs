@@ -1,4 +1,4 @@
-//! How often does the plugin wait for the server, one answer after the other?
+//! Counts the waits for the server, one answer after the other.
 
 use std::{process::Output, time::Duration};
 
@@ -9,12 +9,12 @@ use crate::harness::{
     objects::{allocation, bound, claim, pod, reserved, slice},
 };
 
-/// So late every answer is, that what is asked side by side is asked before any answer.
+/// Delay of every answer, so long that parallel requests are sent before any answer.
 const LATE: Duration = Duration::from_millis(250);
-/// A machine that is busy may ask late what it could have asked at once; not every time.
+/// A busy machine may delay parallel requests; not every time.
 const TRIES: usize = 4;
 
-/// How many answers stand behind one another, each asked for when the one before had come.
+/// Number of answers in sequence, each requested when the one before had come.
 fn rounds(seen: &[Seen]) -> usize {
     let mut depths: Vec<usize> = Vec::new();
     for (number, request) in seen.iter().enumerate() {
@@ -91,7 +91,7 @@ async fn no_more_rounds_than_the_question_needs() {
         Some(1),
         "{report:#}"
     );
-    // What is free is held by no claim.
+    // Free devices are held by no claim.
     assert_eq!(far.fewest(&["devices", "--free", &far.driver], 2), 2);
 }
 

@@ -1,4 +1,4 @@
-//! Users who may do only what a test lets them.
+//! Users with only the permissions of a test.
 
 use std::{path::PathBuf, sync::atomic::Ordering};
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{ControlPlane, DEADLINE, wait_for};
 
-/// Somebody whom the API server knows by a token.
+/// User that the API server knows by a token.
 #[derive(Clone, Debug, Deserialize)]
 pub struct User {
     /// The name under which the server speaks of the user.
@@ -19,8 +19,8 @@ pub struct User {
 }
 
 impl ControlPlane {
-    /// A user whom nobody else has, who may do what `rules` say in all namespaces: the `rules` of a
-    /// ClusterRole, empty for nobody's permissions.
+    /// A user of the test's own, who may do in all namespaces what `rules` allow: the `rules` of a
+    /// ClusterRole, empty for no permissions.
     pub async fn kubeconfig_for(&self, rules: &[Value]) -> User {
         let index = self.users_taken.fetch_add(1, Ordering::Relaxed);
         let users = self.ready.users.as_deref().unwrap_or_default();
@@ -49,8 +49,8 @@ impl ControlPlane {
         user
     }
 
-    /// Whether the user may already do the first thing that `rule` allows. The server takes a moment
-    /// to notice new roles.
+    /// True if the user may already do the first thing that `rule` allows. The server takes a moment to
+    /// notice new roles.
     async fn allowed(&self, user: &str, rule: &Value) -> bool {
         let attributes = json!({
             "group": rule["apiGroups"][0],

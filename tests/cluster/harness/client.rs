@@ -20,7 +20,7 @@ use super::{ControlPlane, wait};
 const JSON: &str = "application/json";
 const MERGE_PATCH: &str = "application/merge-patch+json";
 
-/// Which object: what `kubectl get` would need to know.
+/// Reference to an object, as `kubectl get` would need it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reference {
     api_version: String,
@@ -75,7 +75,7 @@ impl Reference {
     }
 }
 
-/// What the server said.
+/// Answer of the server.
 #[derive(Clone, Debug)]
 pub struct Answer {
     pub status: StatusCode,
@@ -107,7 +107,7 @@ pub(super) struct Kind {
 /// A connection with the administrator's token.
 pub(super) struct Client {
     kube: kube::Client,
-    /// As `kube`, which asks a server again that says "later".
+    /// As `kube`, which retries on a server that answers "later".
     once: kube::Client,
     /// By API version and kind.
     kinds: Mutex<BTreeMap<(String, String), Arc<Kind>>>,
@@ -137,7 +137,7 @@ impl Client {
         }
     }
 
-    /// The connection itself, for what JSON cannot hold.
+    /// The connection itself, for data that JSON cannot hold.
     pub(super) fn kube(&self) -> kube::Client {
         self.kube.clone()
     }
@@ -230,8 +230,7 @@ fn group_path(api_version: &str) -> String {
 }
 
 impl ControlPlane {
-    /// Asks whether a pod may be evicted, once, and evicts nobody; an error is a server that does not
-    /// answer.
+    /// Asks if a pod may be evicted, once, without evicting it; an error is a server that does not answer.
     pub async fn may_evict(&self, namespace: &str, name: &str) -> Result<Answer, String> {
         let eviction = json!({
             "apiVersion": "policy/v1", "kind": "Eviction",
@@ -270,8 +269,8 @@ impl ControlPlane {
             .await
     }
 
-    /// What the server says to a GET by the administrator, as it comes: status, kind of content, and
-    /// bytes. Headers are added to the request.
+    /// Answer of the server to a GET by the administrator, as it comes: status, kind of content, and bytes.
+    /// Headers are added to the request.
     pub async fn raw(
         &self,
         path: &str,
@@ -313,7 +312,7 @@ impl ControlPlane {
         }
     }
 
-    /// Creates one object without its status and gives the server's answer, whatever it is.
+    /// Creates one object without its status and returns the server's answer, whatever it is.
     pub async fn post(&self, object: &Value) -> Result<Answer, String> {
         let path = self.client.collection(&Reference::of(object)).await?;
         self.request(Method::POST, &path, Some(object)).await

@@ -25,7 +25,7 @@ pub fn path_with(folders: &[&Path]) -> OsString {
     env::join_paths(folders).expect("no folder has a separator in its name")
 }
 
-/// What a program wrote to stdout; panics with what it wrote to stderr if it failed.
+/// Standard output of a program; panics with its standard error if it failed.
 pub fn text(output: &Output) -> String {
     let (stdout, stderr) = (
         String::from_utf8_lossy(&output.stdout),
@@ -41,7 +41,7 @@ impl ControlPlane {
         path_with(&[&self.ready.binaries, &self.plugin_folder()])
     }
 
-    /// A folder with nothing but the plugin: kubectl warns of what cargo puts beside it.
+    /// A folder with nothing but the plugin: kubectl warns about other files of cargo beside it.
     fn plugin_folder(&self) -> PathBuf {
         let folder = self.folder().join("plugins");
         let plugin = folder.join(Path::new(PLUGIN).file_name().expect("the plugin is a file"));
@@ -103,8 +103,8 @@ impl ControlPlane {
     }
 }
 
-/// Whether this process ignores SIGHUP, as below `nohup`, and with it all that it starts: the first bit of the mask on
-/// Linux.
+/// True if this process ignores SIGHUP, as below `nohup`, and with it all that it starts: the first bit of
+/// the mask on Linux.
 pub fn ignores_hangup() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -1,4 +1,4 @@
-//! What can go wrong with a request or its answer.
+//! Faults of a request or its answer.
 
 use std::{
     sync::{Arc, Mutex, mpsc},
@@ -9,12 +9,12 @@ use tokio::sync::oneshot;
 
 use super::DEADLINE;
 
-/// What happens to a request.
+/// Fault of a request.
 #[derive(Clone, Debug)]
 pub enum Fault {
     /// Nothing: it is passed on, and so is its answer.
     Passed,
-    /// Somebody else answers; the server does not see the request.
+    /// The proxy answers; the server does not see the request.
     Answer(Reply),
     /// The connection is reset; the server does not see the request.
     Reset,
@@ -24,27 +24,27 @@ pub enum Fault {
     Late(Duration),
     /// The request waits at the gate; then the server sees it if this is true, else the connection ends.
     HeldBefore(Gate, bool),
-    /// The server does what is asked; then everything waits at the gate, and no answer comes.
+    /// The server handles the request; then everything waits at the gate, and no answer comes.
     HeldAfter(Gate),
-    /// The server does what is asked, and its answer is lost.
+    /// The server handles the request, and its answer is lost.
     Lost,
-    /// The server does what is asked, and somebody else answers.
+    /// The server handles the request, and the proxy answers.
     Replaced(Reply),
-    /// The server is asked twice, and says the first thing that it has said, or the second.
+    /// The server gets the request twice, and the client the first answer, or the second.
     Doubled(Twin),
-    /// The server does what is asked, and the object of its answer is another.
+    /// The server handles the request, and the object of its answer is another.
     Another(Another),
-    /// The server does what is asked, and says so that much later.
+    /// The server handles the request, and answers that much later.
     Tardy(Duration),
     /// So many thousandths of the server's answer arrive, then nothing, on a connection that stays.
     Hangs(usize),
-    /// The server does what is asked, and a bit of the encrypted answer flips.
+    /// The server handles the request, and a bit of the encrypted answer flips.
     Garbled,
     /// The server's answer arrives in another shape.
     Spoiled(Spoiled),
 }
 
-/// What is wrong with the object of an answer.
+/// Fault in the object of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Another {
     /// It has another UID.
@@ -57,14 +57,14 @@ pub enum Another {
     Leaving,
 }
 
-/// Which of two answers arrives.
+/// Selects which of two answers arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Twin {
     First,
     Second,
 }
 
-/// How an answer changes on its way, in the order of the fields.
+/// Changes of an answer on its way, in the order of the fields.
 #[derive(Clone, Debug, Default)]
 pub struct Spoiled {
     /// Only so many thousandths of the body arrive.
@@ -75,7 +75,7 @@ pub struct Spoiled {
     pub more: Vec<u8>,
     /// A bit flips at so many thousandths of the body.
     pub flipped: Option<usize>,
-    /// Nothing says what time it is.
+    /// The answer has no date.
     pub undated: bool,
 }
 
@@ -163,7 +163,7 @@ impl Reply {
         }
     }
 
-    /// What an API server would send.
+    /// Reply of an API server.
     pub fn json(status: &'static str, body: impl Into<String>) -> Self {
         Self {
             status,
@@ -172,7 +172,7 @@ impl Reply {
         }
     }
 
-    /// A refusal in the words of an API server, about the object that was asked for or about nothing.
+    /// A refusal in the words of an API server, about the requested object or about nothing.
     pub fn refusal(status: &'static str, reason: &str) -> Self {
         let code = &status[..3];
         Self::json(
@@ -193,7 +193,7 @@ impl Reply {
         )
     }
 
-    /// What a middlebox sends.
+    /// Reply of a middlebox.
     pub fn html(status: &'static str) -> Self {
         Self {
             status,
@@ -244,7 +244,7 @@ impl Gate {
         )
     }
 
-    /// Waits until the keeper opens; whoever comes second does not wait.
+    /// Waits until the keeper opens; a second request does not wait.
     pub(super) async fn hold(&self) {
         let inside = self.0.lock().expect("no panic").take();
         if let Some(inside) = inside {
@@ -255,11 +255,11 @@ impl Gate {
 }
 
 impl Keeper {
-    /// Waits until a request stands at the gate; false when none came as long as one could.
+    /// Waits until a request is at the gate; false when none came as long as one could.
     pub fn wait_while(&self, mut possible: impl FnMut() -> bool) -> bool {
         let end = Instant::now() + DEADLINE;
         loop {
-            // Asked first: what came before the end of the possible is still there after it.
+            // Read first: a request from before the end of the possible is still there after it.
             let possible = possible() && Instant::now() < end;
             match self.reached.recv_timeout(Duration::from_millis(20)) {
                 Ok(()) => return true,

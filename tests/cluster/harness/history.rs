@@ -1,4 +1,4 @@
-//! What the server itself says has become of rules, in its order: the judge of what is printed.
+//! History of rules by the server itself, in its order: the judge of the output.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 
 use super::{ControlPlane, DEADLINE, Reference, objects, random_suffix, wait};
 
-/// What happened to a rule.
+/// Change of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deed {
     Created,
     Configured,
-    /// Somebody deleted it, and something holds it.
+    /// A client deleted it, and a finalizer holds it.
     DeletionRequested,
     Deleted,
 }
@@ -63,7 +63,7 @@ impl History {
         Self { seen, marker }
     }
 
-    /// How many entries there are once everything has arrived that the server had done by now.
+    /// Number of entries once everything has arrived that the server had done by now.
     pub async fn now(&self, plane: &ControlPlane) -> usize {
         let patch = json!({"metadata": {"labels": {"mark": random_suffix()}}});
         let marked = plane.patch(&Reference::rule(&self.marker), &patch).await;
@@ -83,7 +83,7 @@ impl History {
         self.seen.lock().expect("no panic")
     }
 
-    /// What happened from one time to another to rules that select the driver.
+    /// Changes from one time to another of rules that select the driver.
     pub fn between(&self, from: usize, to: usize, driver: &str) -> Vec<Entry> {
         let all = self.entries();
         let entries = all[from..to].iter().cloned();

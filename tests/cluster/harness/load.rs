@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{Answer, ControlPlane, Reference};
 
-/// How many requests are in flight at a time.
+/// Number of requests in flight at a time.
 const REQUESTS: usize = 32;
 
 /// Keeps an object that is being deleted; see [`ControlPlane::create`].
@@ -22,11 +22,11 @@ impl ControlPlane {
     ///
     /// - Order: namespaces first, then everything else, then pods, claims, and rules at last, so that the
     ///   controllers find a complete cluster behind a rule.
-    /// - `status` is written as far as the kind has that subresource. A node that is ready then has its own taints only.
+    /// - `status` is written if the kind has that subresource. A node that is ready then has its own taints only.
     /// - A UID that is missing is filled in: in a claim's `reservedFor` and in `ownerReferences`, if they
     ///   name a pod among `objects`.
-    /// - An object with a `metadata.deletionTimestamp`, whatever the time, gets a finalizer if it has none and
-    ///   is deleted, so that it stays there, terminating, from now on.
+    /// - An object with a `metadata.deletionTimestamp`, at any time, gets a finalizer if it has none and is
+    ///   deleted, so that it stays there, terminating, from now on.
     ///
     /// Where the resourceclaim controller runs, it reacts at once: to a pod with a claim template that
     /// exists it makes a claim, and it drops a reservation by a pod that does not exist or has ended.
@@ -109,7 +109,7 @@ impl ControlPlane {
     }
 }
 
-/// Whether a node has this condition in its `status`.
+/// True if a node has this condition in its `status`.
 fn is_ready(status: &Value) -> bool {
     let conditions = status["conditions"].as_array();
     conditions.is_some_and(|all| {
@@ -118,7 +118,7 @@ fn is_ready(status: &Value) -> bool {
     })
 }
 
-/// What has to be there first has the lower number.
+/// Phase of creation: the lower comes first.
 fn phase(object: &Value) -> u8 {
     match object["kind"].as_str().unwrap_or_default() {
         "Namespace" => 0,

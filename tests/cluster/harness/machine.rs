@@ -1,4 +1,4 @@
-//! A program that is told what to do line by line, says in JSON what happened, and ends with its stdin.
+//! A program that gets its commands line by line, reports events in JSON, and ends with its stdin.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -60,8 +60,7 @@ impl<E> Drop for Machine<E> {
     }
 }
 
-/// Passes on the events, and says at once when something fails: the test that notices would only see
-/// refused connections.
+/// Passes on the events, and reports failures at once: the test itself would only see refused connections.
 fn read<E: DeserializeOwned>(output: ChildStdout, events: &Sender<Result<E, String>>) {
     for line in BufReader::new(output).lines().map_while(Result::ok) {
         if line.contains(r#""event":"failed""#) {

@@ -17,7 +17,7 @@ pub struct Node {
     machine: Machine<Event>,
 }
 
-/// The line in which `node up` says where things are.
+/// The line in which `node up` prints its paths.
 #[derive(Debug, Deserialize)]
 struct Ready {
     name: String,
@@ -78,7 +78,7 @@ impl Node {
         }
     }
 
-    /// What it is called, and the pool of its devices too.
+    /// Name of the node, and of the pool of its devices too.
     pub fn name(&self) -> &str {
         &self.ready.name
     }
@@ -88,7 +88,7 @@ impl Node {
         &self.ready.driver
     }
 
-    /// Where its kubelet says what is in use.
+    /// Socket of its kubelet for pod resources.
     pub fn socket(&self) -> &Path {
         &self.ready.socket
     }
@@ -117,7 +117,7 @@ impl Node {
         }
     }
 
-    /// The claims whose devices the driver holds, whatever the API says.
+    /// The claims whose devices the driver holds, whatever the API shows.
     pub fn prepared(&self) -> Vec<Prepared> {
         let Ok(content) = fs::read(&self.ready.prepared) else {
             return Vec::new();

@@ -70,7 +70,7 @@ pub fn claim(namespace: &str, name: &str, driver: &str) -> Value {
     })
 }
 
-/// What `claim` has in its status when it got `device` of `pool`.
+/// Status of `claim` when it got `device` of `pool`.
 pub fn allocation(driver: &str, pool: &str, device: &str) -> Value {
     let result = json!({"request": REQUEST, "driver": driver, "pool": pool, "device": device});
     json!({"allocation": {"devices": {"results": [result]}}})

@@ -1,4 +1,4 @@
-//! A running control plane: started, asked to stop its API server, and ended.
+//! A running control plane: start, stop of its API server, and end.
 
 use std::{
     collections::BTreeMap,
@@ -13,7 +13,7 @@ use super::{Variant, access::User, client::Client, machine::Machine, program};
 /// A control plane of the whole test binary, or why there is none.
 type Shared = OnceLock<Result<ControlPlane, String>>;
 
-/// How many users [`ControlPlane::kubeconfig_for`] can hand out.
+/// Number of users that [`ControlPlane::kubeconfig_for`] can hand out.
 const USERS: usize = 64;
 
 /// A control plane that ends when this is dropped, and at the latest with the test binary.
@@ -24,7 +24,7 @@ pub struct ControlPlane {
     connection: Mutex<Machine<Event>>,
 }
 
-/// The line in which `up` says how to reach the control plane.
+/// The line in which `up` prints the address of the control plane.
 #[derive(Debug, Deserialize)]
 pub(super) struct Ready {
     pub(super) server: String,
@@ -63,12 +63,12 @@ impl ControlPlane {
             plane.or_insert_with(|| Box::leak(Box::default()))
         };
         let plane = shared.get_or_init(|| Self::try_start(variant));
-        // Every test says why, not only the one that came first.
+        // Every test fails with the reason, not only the first.
         plane.as_ref().unwrap_or_else(|reason| panic!("{reason}"))
     }
 
-    /// Starts a control plane of its own, for a test that stops it or looks at all that is there, and waits until
-    /// it is ready: some three seconds, and minutes when the program has to be built first.
+    /// Starts a control plane of its own, for a test that stops it or reads all of its objects, and waits
+    /// until it is ready: some three seconds, and minutes when the program has to be built first.
     pub fn start(variant: &Variant) -> Self {
         Self::try_start(variant).unwrap_or_else(|reason| panic!("{reason}"))
     }

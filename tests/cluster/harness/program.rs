@@ -1,7 +1,7 @@
 //! Where does the program come from that runs the control plane?
 //!
-//! From `KUBEBUILDER_ASSETS` as far as it has the components, else it is built with Go, once for
-//! every state of its sources, into the target folder.
+//! From `KUBEBUILDER_ASSETS` where that has the components, else it is built with Go, once for every state of
+//! its sources, into the target folder.
 
 use std::{
     env,

@@ -1,8 +1,7 @@
-//! Stands between the plugin and the API server, and does what networks, middleboxes and overloaded
-//! servers do.
+//! Proxy between the plugin and the API server, with the faults of networks, middleboxes and overloaded servers.
 //!
-//! It ends TLS, so that what it changes looks genuine, and asks the server as administrator. Every
-//! request is written down; what is planned for it ([`At`]) happens to it ([`Fault`]).
+//! It ends TLS, so that its changes look genuine, and forwards requests as administrator. Every request is
+//! recorded, and gets the [`Fault`] that is planned for it ([`At`]).
 
 use std::{
     path::PathBuf,
@@ -48,27 +47,27 @@ pub struct Seen {
     pub method: String,
     pub path: String,
     pub body: String,
-    /// Whether the response may be compressed.
+    /// True if the response may be compressed.
     pub takes_gzip: bool,
     /// When it had arrived completely.
     pub at: Instant,
 }
 
 impl Seen {
-    /// Whether it changes an object of the cluster: a dry run and a review of permissions do not.
+    /// True if it changes an object of the cluster: a dry run and a review of permissions do not.
     pub fn is_change(&self) -> bool {
         self.method != "GET" && !self.path.contains("dryRun") && !self.path.contains("reviews")
     }
 }
 
-/// Which requests something happens to, counted since [`Proxy::plan`].
+/// Requests that get a fault, counted since [`Proxy::plan`].
 #[derive(Clone, Debug)]
 pub enum At {
     /// The request of this number, counted from one.
     Number(usize),
     /// The request of this number and all that follow.
     From(usize),
-    /// The first so many whose path begins like this.
+    /// The first so many with this prefix of the path.
     Path(String, usize),
     /// The request of this number among those of a method.
     Method(&'static str, usize),
@@ -169,7 +168,7 @@ impl Proxy {
         )
     }
 
-    /// Forgets what was seen, and decides what happens from now on. Where two fit, the first happens.
+    /// Forgets the recorded requests, and plans the next faults. Where two fit, the first applies.
     pub fn plan(&self, plan: impl IntoIterator<Item = (At, Fault)>) {
         *self.state.lock().expect("no panic") = State {
             seen: Vec::new(),
@@ -182,7 +181,7 @@ impl Proxy {
         self.state.lock().expect("no panic").seen.clone()
     }
 
-    /// Waits until the server has seen all that it will see of what was asked.
+    /// Waits until the server has seen all of the sent requests.
     pub fn rest(&self) {
         let end = Instant::now() + DEADLINE;
         while self.busy.load(Ordering::SeqCst) > 0 && Instant::now() < end {
@@ -201,7 +200,7 @@ impl Proxy {
 }
 
 impl State {
-    /// Writes the request down, and says what happens to it.
+    /// Records the request, and returns its fault.
     fn next(&mut self, seen: Seen) -> Fault {
         self.seen.push(seen);
         let number = self.seen.len();
@@ -240,7 +239,7 @@ fn acceptor(certified: &rcgen::CertifiedKey<rcgen::KeyPair>) -> TlsAcceptor {
     TlsAcceptor::from(Arc::new(config))
 }
 
-/// What a request asks for, beside what is written down.
+/// Parts of a request, beside the recorded ones.
 struct Asked {
     seen: Seen,
     headers: Vec<(String, String)>,
@@ -255,7 +254,7 @@ async fn serve(
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     while let Some(asked) = read(&mut stream).await? {
         let fault = state.lock().expect("no panic").next(asked.seen.clone());
-        // A watch is under way for as long as nobody ends it.
+        // A watch is under way until it is ended.
         let at_work = (asked.seen.method != "GET").then(|| Busy::new(busy));
         match fault {
             Fault::Silence => {
@@ -381,7 +380,7 @@ async fn read(
     }))
 }
 
-/// What the server says.
+/// Answer of the server.
 async fn ask(
     client: &kube::Client,
     asked: &Asked,
@@ -445,7 +444,7 @@ fn changed(another: Another, body: Vec<u8>) -> Vec<u8> {
     answer.to_string().into_bytes()
 }
 
-/// Another object of the kind that is asked for, if the server has one, instead of the `body`.
+/// Another object of the requested kind, if the server has one, instead of the `body`.
 async fn stored(
     client: &kube::Client,
     asked: &Asked,

@@ -50,7 +50,7 @@ pub fn number_in(variable: &str) -> Option<u64> {
     Some(number.unwrap_or_else(|_| panic!("{variable} is no number: {text:?}")))
 }
 
-/// The numbers of the tries: the one in `TRY`, or as many as `TRIES` says, or `usual` ones.
+/// The numbers of the tries: the one in `TRY`, or as many as in `TRIES`, or `usual` ones.
 pub fn tries(usual: u64) -> Range<u64> {
     match number_in("TRY") {
         Some(number) => number..number + 1,
@@ -58,7 +58,7 @@ pub fn tries(usual: u64) -> Range<u64> {
     }
 }
 
-/// A seed that nobody has seen, or the one in `SEED`.
+/// A new seed, or the one in `SEED`.
 pub fn fresh_seed() -> u64 {
     number_in("SEED").unwrap_or_else(|| RandomState::new().hash_one("seed"))
 }

@@ -5,7 +5,7 @@ use rexpect::session::{PtySession, spawn_command};
 use super::{ControlPlane, DEADLINE};
 
 const PROMPT: &str = "ready$ ";
-/// Ends a command that is typed: how it ended, and what the terminal is like then.
+/// Prints the exit status of a typed command, and the terminal's settings.
 const EPILOGUE: &str = "; echo \"[exit $?]\"; stty -a";
 
 /// Ctrl-C, as the keyboard sends it.
@@ -20,7 +20,7 @@ pub const ENTER: &str = "\r";
 /// A pseudo-terminal in which a shell runs.
 pub struct Terminal {
     session: PtySession,
-    /// What has been shown since the last command was typed.
+    /// Output since the last command was typed.
     shown: String,
 }
 
@@ -50,19 +50,19 @@ impl Terminal {
         self.shown.clear();
         let line = words.join(" ");
         self.press(&format!("{line}{EPILOGUE}{ENTER}"));
-        // What is typed is shown once; what comes now is said by the command.
+        // Typed text is shown once; output from now on comes from the command.
         self.until("stty -a");
     }
 
-    /// Presses keys, no faster one after the other than a person: between two keys of a question the
-    /// terminal is nobody's for a moment, and takes them itself.
+    /// Presses keys, no faster one after the other than a person: between two keys of a question the terminal
+    /// is unowned for a moment, and takes them itself.
     pub fn press(&mut self, keys: &str) {
         std::thread::sleep(std::time::Duration::from_millis(300));
         self.session.send(keys).expect("it takes keys");
         self.session.flush().expect("it takes keys");
     }
 
-    /// Waits until `text` is shown; gives what was shown before it.
+    /// Waits until `text` is shown; returns the output before it.
     #[track_caller]
     pub fn until(&mut self, text: &str) -> String {
         match self.session.exp_string(text) {
@@ -75,8 +75,8 @@ impl Terminal {
         }
     }
 
-    /// Waits until the command has ended: what it has shown, without escape sequences, if it ended with
-    /// `code` and left the terminal as it was.
+    /// Waits until the command has ended: its output, without escape sequences, if it ended with `code` and
+    /// left the terminal as it was.
     #[track_caller]
     pub fn ended(&mut self, code: i32) -> String {
         self.until("[exit ");
@@ -88,7 +88,7 @@ impl Terminal {
         without_escapes(&shown)
     }
 
-    /// What is typed can be seen, line by line, and so can the cursor.
+    /// Asserts that typed text can be seen, line by line, and so can the cursor.
     #[track_caller]
     fn assert_usable(&mut self, shown: &str) {
         let settings = &self.shown[shown.len()..];
@@ -119,7 +119,7 @@ fn without_escapes(shown: &str) -> String {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // A shell does not end when it is asked to by a signal; one that is busy is not waited for.
+        // A shell ignores signals that ask it to end; a busy one is not waited for.
         let _ = self.session.send_line("exit");
         self.session.process_mut().set_kill_timeout(Some(1000));
     }

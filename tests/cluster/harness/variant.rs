@@ -1,4 +1,4 @@
-//! Which control plane does a test need?
+//! Control planes that tests need.
 
 /// A control plane to start. The default one serves every version of `resource.k8s.io` and runs
 /// the two controllers that react to device taints, and the scheduler.
@@ -30,7 +30,7 @@ impl Default for Variant {
 }
 
 impl Variant {
-    /// What 1.37 serves without any configuration: `v1` alone.
+    /// APIs of 1.37 without any configuration: `v1` alone.
     pub fn unconfigured() -> Self {
         Self {
             apis: "v1",
@@ -38,8 +38,8 @@ impl Variant {
         }
     }
 
-    /// Serves what `apis` says: `VERSION`, `VERSION/RESOURCE` or `-VERSION/RESOURCE`, separated by
-    /// commas, or `none`. No controllers, no scheduler.
+    /// Serves the `apis`: `VERSION`, `VERSION/RESOURCE` or `-VERSION/RESOURCE`, separated by commas, or
+    /// `none`. No controllers, no scheduler.
     pub fn serving(apis: &'static str) -> Self {
         Self {
             apis,
@@ -64,7 +64,7 @@ impl Variant {
         Self::serving("v1,-v1/devicetaintrules,v1beta2")
     }
 
-    /// What it takes to have rules in a server of 1.36, whose components these have to be.
+    /// Configuration for rules in a server of 1.36, whose components these have to be.
     pub fn release_1_36() -> Self {
         Self {
             apis: "v1,v1beta2",
@@ -73,7 +73,7 @@ impl Variant {
         .with_gate_on("DRADeviceTaintRules")
     }
 
-    /// What it takes to have rules in a server of 1.35.
+    /// Configuration for rules in a server of 1.35.
     pub fn release_1_35() -> Self {
         Self {
             apis: "v1,v1alpha3",
@@ -126,8 +126,8 @@ impl Variant {
         }
     }
 
-    /// Runs what a cluster with real nodes needs: somebody has to notice that they are ready or away,
-    /// and to remove what belongs to nobody.
+    /// Runs the controllers that a cluster with real nodes needs: for the readiness of nodes, and for garbage
+    /// collection.
     pub fn with_nodes(self) -> Self {
         Self {
             only_controller: Some(

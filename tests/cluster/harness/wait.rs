@@ -15,7 +15,7 @@ use super::{ControlPlane, Reference};
 /// Longer than anything takes on a slow machine.
 pub const DEADLINE: Duration = Duration::from_secs(60);
 
-/// How often a condition is tried.
+/// Interval of trying a condition.
 const INTERVAL: Duration = Duration::from_millis(50);
 
 /// Tries `condition` until it has a result, and panics with `what` after `deadline`.

@@ -15,7 +15,7 @@ use tokio::{
     net::TcpStream,
 };
 
-/// A connection on which a bit of what is sent next can flip.
+/// A connection on which a bit of the next bytes can flip.
 pub(super) struct Wire {
     stream: TcpStream,
     garbled: Arc<AtomicBool>,

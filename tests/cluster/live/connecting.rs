@@ -38,7 +38,7 @@ async fn a_server_that_is_gone_is_named() {
     assert!(text.ends_with("[exit status: 0]"), "{text}");
 }
 
-/// A server that accepts and says nothing.
+/// A server that accepts and never answers.
 fn silent() -> (TcpListener, String) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -66,7 +66,7 @@ async fn a_silent_server_is_given_up_after_the_timeout() {
     }
 }
 
-/// How a program ends that has to end by itself.
+/// Output of a program that has to end by itself.
 fn ended(mut child: Child) -> Output {
     let end = Instant::now() + DEADLINE;
     while matches!(child.try_wait(), Ok(None)) {
@@ -208,7 +208,7 @@ async fn kubectl_completes_the_words_of_the_plugin() {
             .expect("kubectl can be run");
         text(&output)
     };
-    // What kubectl's own scripts take apart: words, and what to do with them.
+    // The output is as kubectl's own scripts parse it: words, and a directive.
     let whole = asked(&["preview", &format!("{}/", scene.driver)]);
     let pool = format!("{0}/{0}", scene.driver);
     let devices = format!("{pool}/gpu-0\n{pool}/gpu-1\n:4\n");

@@ -1,4 +1,4 @@
-//! A preview from a snapshot says what the live one says.
+//! A preview from a snapshot equals the live one.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::harness::{ControlPlane, Variant, driver_name};
 
 const CLUSTERS: u64 = if crate::IS_FULL { 24 } else { 12 };
 
-/// The report without what says where it is from.
+/// The report without its source.
 fn without_origin(mut report: Value) -> Value {
     for field in [
         "dataSource",

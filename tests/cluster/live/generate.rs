@@ -106,7 +106,7 @@ fn a_class(numbers: &mut Numbers, driver: &str) -> Value {
     result
 }
 
-/// Makes the devices of `slice` parts of one card; the slice that says how much of it there is.
+/// Makes the devices of `slice` parts of one card; returns the slice with the card's counters.
 fn partitioned(slice: &mut Value) -> Value {
     let slices = slice["spec"]["pool"]["resourceSliceCount"].as_u64();
     slice["spec"]["pool"]["resourceSliceCount"] = json!(1 + slices.expect("a number"));
@@ -170,7 +170,7 @@ fn a_claim_with_pods(numbers: &mut Numbers, objects: &mut Vec<Value>, place: &Pl
         objects.push(result);
         return;
     }
-    // Sometimes one that nobody publishes any more.
+    // Sometimes one that is not published any more.
     let device = numbers.among(&["gpu-0", "gpu-1", "gpu-2", "gpu-9"]);
     let mut status = allocation(place.driver, place.node, device);
     if numbers.one_in(2) {

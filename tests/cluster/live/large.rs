@@ -1,4 +1,4 @@
-//! How fast is the plugin on 1,000 nodes, and how small? Run by `benches/live.sh`.
+//! Measures time and memory of the plugin on 1,000 nodes. Run by `benches/live.sh`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -31,7 +31,7 @@ const HASH: &str = "7d4b9c6f5";
 const PODS: usize = 10;
 pub(super) const RUNS: usize = 9;
 
-/// A command, and what a run of it may cost: as a multiple of curl's time, and in megabytes.
+/// A command, and its limits: as a multiple of curl's time, and in megabytes.
 struct Target {
     name: &'static str,
     words: Vec<String>,
@@ -127,7 +127,7 @@ fn compare(plane: &ControlPlane, plugin: &Path, target: &Target) {
     ));
 }
 
-/// What the plugin asks for, as it says itself.
+/// URLs that the plugin requests, as it logs them.
 pub(crate) fn urls(server: &str, verbose: &mut Command) -> Vec<String> {
     let output = verbose.output().expect("the plugin can be run");
     assert!(output.status.success(), "{output:?}");
@@ -166,14 +166,14 @@ pub(crate) fn curl(plane: &ControlPlane, urls: &[String]) -> Command {
     command
 }
 
-/// How long the program runs, and how many megabytes it has at its largest.
+/// Duration of the program, and its largest size in megabytes.
 pub(crate) fn measured(command: &mut Command) -> (Duration, f64) {
     let (took, all, _) = measured_apart(command);
     (took, all)
 }
 
-/// As [`measured`], and how many of the megabytes are no pages of files: those of the program are most of the others. The kernel
-/// has no largest value of these, which are looked at every 2 ms.
+/// As [`measured`], and how many of the megabytes are no pages of files: those of the program are most of the
+/// others. The kernel has no maximum of these, which are read every 2 ms.
 fn measured_apart(command: &mut Command) -> (Duration, f64, f64) {
     let started = Instant::now();
     let mut child = command
@@ -229,7 +229,7 @@ pub(crate) async fn load_nodes(plane: &ControlPlane, nodes: usize) {
     }
 }
 
-/// What is known of the ReplicaSets: the identity of each, by its number.
+/// Identities of the ReplicaSets, by number.
 type Owners = BTreeMap<usize, Value>;
 
 /// Creates the Deployments and ReplicaSets of the pods on so many nodes, and a budget for each namespace.
@@ -284,7 +284,8 @@ fn owner(kind: &str, number: usize, uid: &Value) -> Value {
     json!({"apiVersion": "apps/v1", "kind": kind, "name": name, "uid": uid, "controller": true})
 }
 
-/// What the workload is called: a ReplicaSet after its Deployment and the hash of the template, which is a label of its pods.
+/// Name of the workload: a ReplicaSet after its Deployment and the hash of the template, which is a label of
+/// its pods.
 fn workload_name(kind: &str, number: usize) -> String {
     match kind {
         "ReplicaSet" => format!("training-{number}-{HASH}"),
@@ -292,7 +293,7 @@ fn workload_name(kind: &str, number: usize) -> String {
     }
 }
 
-/// The namespace of what is at this place.
+/// The namespace of the object of this number.
 pub(super) fn namespace(number: usize) -> String {
     format!("team-{:02}", number % NAMESPACES)
 }

@@ -1,4 +1,4 @@
-//! How long does a preview of saved state take, and how much memory? Run by `benches/live.sh`.
+//! Measures time and memory of a preview of saved state. Run by `benches/live.sh`.
 
 use std::{
     fs::{self, File},
@@ -12,17 +12,17 @@ use serde_json::Value;
 use super::large::{DRIVER, RUNS, measured, say};
 use crate::harness::ControlPlane;
 
-/// The snapshot of 1,000 nodes stands for so many clusters of them: 5,000 nodes with 142,000 pods, of
-/// which 32,000 use a claim and are saved.
+/// Copies of the snapshot of 1,000 nodes in one file: 5,000 nodes with 142,000 pods, of which 32,000 use a
+/// claim and are saved.
 const TIMES: usize = 5;
 
-/// What a preview of a file may cost: in seconds, and in megabytes.
+/// Limits for a preview of a file: in seconds, and in megabytes.
 struct Aim {
     seconds: f64,
     megabytes: Option<f64>,
 }
 
-/// The table of saved state: what kubectl prints of the cluster, and a snapshot of five of them.
+/// The table of saved state: output of kubectl for the cluster, and a snapshot of five of them.
 pub(super) fn measure(plane: &ControlPlane, plugin: &Path) {
     say("| preview of one device in | MB | seconds | at most | memory, MB | at most |");
     say("|---|---|---|---|---|---|");
@@ -60,7 +60,7 @@ fn preview(plane: &ControlPlane, plugin: &Path, file: &Path, aim: &Aim) {
     ));
 }
 
-/// What kubectl prints of slices, claims and pods.
+/// Output of kubectl for slices, claims and pods.
 fn dump(plane: &ControlPlane) -> PathBuf {
     let file = plane.folder().join("kubectl.json");
     let mut kubectl = plane.command(plane.kubectl_path());

@@ -65,7 +65,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Everything that the plugin says, with names that differ from run to run replaced.
+    /// The plugin's whole output, with names that differ from run to run replaced.
     pub fn run(&self, kubeconfig: &Path, arguments: &[&str]) -> String {
         let output = self.output(kubeconfig, arguments);
         self.shown(&output)
@@ -105,7 +105,7 @@ fn at_version(mut object: Value, version: &str) -> Value {
     object
 }
 
-/// What a command that succeeds prints, as JSON.
+/// Output of a successful command, as JSON.
 pub fn json_of(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
         panic!(

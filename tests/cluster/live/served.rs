@@ -1,4 +1,4 @@
-//! Whatever the server has of the API, the answer is the same, or says what is missing.
+//! With any part of the API on the server, the answer is the same, or names the missing part.
 
 use serde_json::Value;
 
@@ -26,7 +26,7 @@ async fn devices_and_rules_are_read_in_every_version() {
     ];
     let tried = if crate::IS_FULL { pairs.len() } else { 3 };
     for (variant, devices, rules) in pairs.into_iter().take(tried) {
-        // Its own: what a snapshot says of all that is there is counted.
+        // Its own: the objects of a snapshot are counted.
         let plane = ControlPlane::start(&variant);
         let versions = Versions {
             devices,
@@ -121,7 +121,7 @@ async fn without_rules_the_rest_is_known_and_the_missing_switch_is_named() {
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
-    // What wants a rule says what has to be switched on.
+    // Commands that need a rule name the feature to switch on.
     for command in [
         &["add", &scene.driver, "example.com/k:NoSchedule", "--yes"][..],
         &["list"],
@@ -164,7 +164,7 @@ async fn without_the_api_group_there_is_nothing_to_say() {
     }
 }
 
-/// Whether a report of `version` is what its schema says.
+/// True if a report of `version` matches its schema.
 fn is_valid_version(report: &Value) -> bool {
     let path = "schemas/version-report.v1alpha1.schema.json";
     let schema = std::fs::read_to_string(path).expect("a schema");

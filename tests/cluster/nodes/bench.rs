@@ -97,7 +97,7 @@ impl<'a> Bench<'a> {
         Reference::pod(&self.namespace, name)
     }
 
-    /// Deletes the pod in the way that kubectl is told, if it is there.
+    /// Deletes the pod with these arguments of kubectl, if it is there.
     pub(super) fn delete_pod(&self, name: &str, how: &[&str]) {
         let arguments = [
             "delete",
@@ -122,20 +122,20 @@ impl<'a> Bench<'a> {
         }));
     }
 
-    /// Evicts everybody from the node's devices, through the API alone.
+    /// Evicts all pods from the node's devices, through the API alone.
     pub(super) fn evict(&self) {
         let rule = rule(&self.rule, self.node.driver(), "NoExecute");
         block_on(self.plane.create(&[rule]));
     }
 
-    /// The claims of this bench whose devices the driver holds, whatever the API says.
+    /// The claims of this bench whose devices the driver holds, whatever the API shows.
     pub(super) fn held(&self) -> Vec<Prepared> {
         let mut held = self.node.prepared();
         held.retain(|claim| claim.namespace == self.namespace);
         held
     }
 
-    /// What `describe` says that is left of the rule's pods.
+    /// Remaining pods of the rule, by `describe`.
     pub(super) fn left(&self) -> Vec<Value> {
         let described = self.plugin(&["describe", &self.rule, "-o", "json"]);
         let described: Value =
@@ -144,7 +144,7 @@ impl<'a> Bench<'a> {
         remaining.expect("describe says who is left").clone()
     }
 
-    /// Waits until `describe` says why the only pod that is left is there.
+    /// Waits until `describe` shows the reason of the only remaining pod.
     pub(super) fn wait_for_reason(&self, reason: &str) -> Value {
         let what = format!("describe {} says {reason}", self.rule);
         let mut last = Vec::new();
@@ -163,7 +163,7 @@ impl<'a> Bench<'a> {
         self.plane.plugin(arguments)
     }
 
-    /// How a wait for the evictions ends, and what is left then.
+    /// Result of a wait for the evictions, and the remaining pods.
     pub(super) fn wait(&self, timeout: &str) -> (Option<i32>, Vec<Value>) {
         wait(self.plane, &self.rule, timeout)
     }
@@ -182,7 +182,7 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// How a wait for the evictions of `rule` ends, and what is left then.
+/// Result of a wait for the evictions of `rule`, and the remaining pods.
 pub(super) fn wait(plane: &ControlPlane, rule: &str, timeout: &str) -> (Option<i32>, Vec<Value>) {
     let output = plane.plugin(&[
         "wait",

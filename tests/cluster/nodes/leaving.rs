@@ -1,4 +1,4 @@
-//! How a pod leaves its device, and what keeps it: the table that was measured on a real kubelet.
+//! Release of devices by pods, and its obstacles: the table that was measured on a real kubelet.
 
 use std::time::Duration;
 use std::{panic, thread};
@@ -9,26 +9,25 @@ use super::bench::{Bench, plane, wait};
 use crate::harness::{ControlPlane, DEADLINE, block_on, say, text, wait_for};
 
 const POD: &str = "train-0";
-/// What to do about a driver, and what not.
+/// Advice about a driver.
 const ADVICE: &str = "; force deletion would release the claim in the API, but not the device";
-/// Somebody who has to agree before the pod is gone, which keeps the pod and not its device.
+/// Finalizer, which keeps the pod and not its device.
 const FINALIZER: &str = "node.test/last";
 
 /// One way in which a pod does not leave.
 struct Row {
     name: &'static str,
-    /// What befalls the node before the eviction.
+    /// Events on the node before the eviction.
     before: &'static [&'static str],
-    /// What the pod is like.
+    /// Changes to the pod.
     pod: fn(&mut Value),
-    /// What keeps the pod, as `describe`, `wait` and `escalate --wait` say.
+    /// Reason that keeps the pod, in `describe`, `wait` and `escalate --wait`.
     reason: &'static str,
-    /// What of it is said in words, in the end.
+    /// Words of the final message.
     words: &'static [&'static str],
-    /// Whether the driver publishes the node's devices while that is so; nothing where it is no matter of
-    /// drivers.
+    /// True if the driver publishes the node's devices meanwhile; absent where drivers do not matter.
     published: Option<bool>,
-    /// What makes it well again.
+    /// Events that end the obstacle.
     mended: &'static [&'static str],
 }
 
@@ -89,7 +88,7 @@ const ROWS: &[Row] = &[
         name: "the pod takes its time",
         before: &[],
         pod: |pod| {
-            // Long enough for all that is asked below, also on a busy machine.
+            // Long enough for all checks below, also on a busy machine.
             pod["metadata"]["annotations"] = json!({"node.test/stops-after": "48s"});
             pod["spec"]["terminationGracePeriodSeconds"] = json!(50);
             pod["metadata"]["finalizers"] = json!([FINALIZER]);
@@ -145,7 +144,7 @@ fn show(plane: &ControlPlane, row: &Row) {
     let said = bench.left()[0]["message"].to_string();
     is_said(row, "describe", &said);
     is_not_done(&bench, row);
-    // How a pod ends is seen by who watches it by then.
+    // The end of a pod is seen by a watch that runs by then.
     let rule = bench.rule.clone();
     let (status, left) = thread::scope(|scope| {
         let waiting = scope.spawn(move || wait(plane, &rule, "180s"));
@@ -163,7 +162,7 @@ fn show(plane: &ControlPlane, row: &Row) {
         row.name
     );
     let what = format!("{}: all devices are free again", row.name);
-    // A kubelet that begins anew deletes the slices, and the driver publishes them again.
+    // A kubelet that restarts deletes the slices, and the driver publishes them again.
     block_on(wait_for(&what, DEADLINE, async || {
         (bench.free().len() == 4).then_some(())
     }));
@@ -173,8 +172,8 @@ fn show(plane: &ControlPlane, row: &Row) {
     }
 }
 
-/// Who waits while the driver's slices are deleted, half a minute after it has gone, is told since when. On a busy
-/// machine they may be deleted before the wait begins, or the kubelet may take longer.
+/// A wait during which the driver's slices are deleted, half a minute after it has gone, reports the time. On
+/// a busy machine they may be deleted before the wait begins, or the kubelet may take longer.
 fn is_seen_to_go(bench: &Bench<'_>, row: &Row) {
     let slices = text(
         &bench
@@ -195,7 +194,7 @@ fn is_said(row: &Row, who: &str, said: &str) {
     }
 }
 
-/// What the driver publishes is said as it is, in the end.
+/// Waits until the blocker's `published` is as expected.
 fn tell_published(bench: &Bench<'_>, row: &Row) {
     let what = format!("{}: published is {:?}", row.name, row.published);
     block_on(wait_for(&what, DEADLINE, async || {
@@ -204,7 +203,7 @@ fn tell_published(bench: &Bench<'_>, row: &Row) {
     }));
 }
 
-/// The rule's own condition says that it is done; nothing else may.
+/// Only the rule's own condition reports the end of the evictions.
 fn is_not_done(bench: &Bench<'_>, row: &Row) {
     let (status, left) = bench.wait("2s");
     assert_eq!(status, Some(5), "{}", row.name);

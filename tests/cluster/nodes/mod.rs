@@ -1,7 +1,7 @@
-//! On real nodes: how pods leave their devices, and what keeps them.
+//! Pods on real nodes: release of their devices, and its obstacles.
 //!
-//! These tests need root and mounts of their own. Where that is not to be had they fail with one line
-//! that says so; `DEVICETAINT_NODES=none` leaves them out, and then every one of them says so.
+//! These tests need root and mounts of their own. Without these they fail with one line about it;
+//! `DEVICETAINT_NODES=none` skips them, and then every one of them prints so.
 
 #[allow(dead_code, reason = "the second tier uses the rest")]
 mod bench;

@@ -1,4 +1,4 @@
-//! What a real kubelet says is in use, also of pods that are stuck or were deleted by force.
+//! Devices in use by a real kubelet, also of pods that are stuck or were deleted by force.
 
 use std::{
     process::Output,
@@ -15,7 +15,7 @@ use crate::harness::{
     text, wait_for,
 };
 
-/// What the plugin prints, asked over the node's own socket.
+/// Output of the plugin, asked over the node's own socket.
 pub(super) fn asked(bench: &Bench<'_>, arguments: &[&str]) -> Output {
     let socket = bench.node.socket().to_str().expect("a path of ASCII");
     let all = [
@@ -135,7 +135,7 @@ fn a_real_kubelet_says_what_is_in_use_and_what_is_safe_to_pull() {
     is_seen_while_it_is_stuck(&mut bench);
 }
 
-/// A pod of this node without any device: the kubelet lists it, which shows whose kubelet it is.
+/// A pod of this node without any device: the kubelet lists it, which identifies the kubelet.
 pub(super) fn watcher(pod: &mut Value, node: &str) {
     let spec = pod["spec"].as_object_mut().expect("a pod");
     spec.remove("resourceClaims");
@@ -143,7 +143,7 @@ pub(super) fn watcher(pod: &mut Value, node: &str) {
     pod["spec"]["containers"][0]["resources"] = json!({});
 }
 
-/// A kubelet that lists nobody may be the one of any node.
+/// A kubelet without pods may be the one of any node.
 fn is_nobodys_kubelet(bench: &Bench<'_>) {
     let (status, devices) = check(bench);
     assert_eq!((status, devices.len()), (Some(4), 4), "{devices:?}");
@@ -162,7 +162,7 @@ fn is_nobodys_kubelet(bench: &Bench<'_>) {
     );
 }
 
-/// The driver is away, the pod is evicted, the kubelet begins anew, and somebody deletes by force.
+/// The driver is away, the pod is evicted, the kubelet restarts, and the pod is deleted by force.
 fn is_seen_while_it_is_stuck(bench: &mut Bench<'_>) {
     bench.node.tell("kill driver");
     bench.evict();
@@ -197,7 +197,7 @@ fn is_seen_while_it_is_stuck(bench: &mut Bench<'_>) {
     wait_until("the kubelet does not list who was deleted by force", || {
         !is_listed(bench)
     });
-    // To the API the device is free, and the kubelet lists nobody; the driver has not given it back.
+    // To the API the device is free, and the kubelet lists no pod; the driver has not given it back.
     assert_eq!(bench.held().len(), 1);
     let (status, devices) = check(bench);
     assert_eq!(status, Some(4), "{devices:?}");
@@ -218,7 +218,7 @@ fn is_seen_while_it_is_stuck(bench: &mut Bench<'_>) {
     assert_eq!(bench.held(), []);
 }
 
-/// What speaks against pulling the device that is called `name`.
+/// Reasons against pulling the device that is called `name`.
 fn codes_of(bench: &Bench<'_>, name: &str) -> Vec<String> {
     let device = format!("{}/{}/{name}", bench.node.driver(), bench.node.name());
     let (_, devices) = check(bench);
@@ -254,7 +254,7 @@ fn where_the_kubelet_and_the_api_disagree_each_is_told() {
     assert_eq!(codes_of(&bench, device), ["InUse", "InUse", "Claimed"]);
     is_told_of_a_snapshot_too(&bench);
 
-    // Nobody tells the kubelet when the API forgets somebody.
+    // The kubelet does not learn that the API forgets a pod.
     let shared = Reference::claim(&bench.namespace, "shared");
     let forgotten = json!({"reservedFor": null, "allocation": null});
     block_on(plane.patch_status(&shared, &forgotten));
@@ -262,7 +262,7 @@ fn where_the_kubelet_and_the_api_disagree_each_is_told() {
         codes_of(&bench, device) == ["InUse", "InUse"]
     });
 
-    // The reverse: a claim of somebody who is no pod of this kubelet.
+    // The reverse: a claim of a user that is no pod of this kubelet.
     let mut status = allocation(bench.node.driver(), bench.node.name(), other);
     let user = json!({"apiGroup": "example.com", "resource": "jobs", "name": "train", "uid": "u"});
     status["reservedFor"] = json!([user]);
@@ -274,8 +274,8 @@ fn where_the_kubelet_and_the_api_disagree_each_is_told() {
     is_vague_while_the_driver_says_nothing(&mut bench);
 }
 
-/// The driver does not answer the kubelet, which has noted a claim by then, and the pod is deleted by force: to the
-/// API all is free, and what the driver has made of it is not known.
+/// The driver does not answer the kubelet, which has noted a claim by then, and the pod is deleted by force:
+/// to the API all is free, and the driver's work on it is not known.
 fn is_vague_while_the_driver_says_nothing(bench: &mut Bench<'_>) {
     bench.node.tell("freeze driver");
     bench.create_pod("late", |_| {});
@@ -300,7 +300,7 @@ fn is_vague_while_the_driver_says_nothing(bench: &mut Bench<'_>) {
     wait_until("the claim is unprepared", || !noted(bench));
 }
 
-/// The kubelet's word, and what the API said a moment ago.
+/// The kubelet's list, and the API's objects of a moment ago.
 fn is_told_of_a_snapshot_too(bench: &Bench<'_>) {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("cluster.json");

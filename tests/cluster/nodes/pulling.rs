@@ -1,4 +1,4 @@
-//! What may not be pulled, and what is not forgotten, on a real kubelet.
+//! Devices that may not be pulled, and are not forgotten, on a real kubelet.
 
 use std::{
     thread,

@@ -1,4 +1,4 @@
-//! Whatever befalls driver, kubelet and pods, in whatever order: nothing is called done or free while a
+//! Random events of driver, kubelet and pods, in any order: nothing is reported as done or free while a
 //! driver holds a device.
 
 use std::{panic, thread};
@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 use super::bench::{Bench, plane};
 use crate::harness::{ControlPlane, Random, Reference, block_on, fresh_seed, number_in, say};
 
-/// So many sequences are tried, unless `TRIES` says otherwise; 200 take some ten minutes.
+/// Number of sequences, unless `TRIES` is set; 200 take some ten minutes.
 const TRIES: u64 = 12;
 /// Nodes that are tried on side by side.
 const NODES: u64 = 4;
-/// What can befall a node.
+/// Events on a node.
 const EVENTS: [&str; 13] = [
     "kill driver",
     "stop driver",
@@ -26,7 +26,7 @@ const EVENTS: [&str; 13] = [
     "start kubelet",
     "delete pod",
     "force delete pod",
-    // Which may come to a driver that is away, or does not answer.
+    // Also for a driver that is away, or does not answer.
     "create another pod",
 ];
 
@@ -80,7 +80,7 @@ fn sequence(bench: &mut Bench<'_>, plane: &ControlPlane, seed: u64) -> bool {
     befall(bench, &mut random, (&pod, after, &mut told));
     let (status, left) = bench.wait("6s");
     let held = bench.held();
-    // What is held by now was held while it was waited for, too.
+    // Devices held by now were held during the wait, too.
     let is_done = status == Some(0);
     let forced = told.iter().any(|event| event == "force delete pod");
     // Force deletion takes the claim from the API, which is all that a wait can see from afar.
@@ -115,7 +115,7 @@ fn brief(pod: &mut Value) {
     pod["spec"]["terminationGracePeriodSeconds"] = json!(3);
 }
 
-/// Nothing befalls the node: the pod leaves, and the wait ends well.
+/// Without events on the node the pod leaves, and the wait ends well.
 fn ends_well_undisturbed(bench: &mut Bench<'_>, plane: &ControlPlane) {
     bench.rule = format!("rule-undisturbed-{}", bench.node.name());
     bench.run_pod("pod-undisturbed", brief);
@@ -154,7 +154,7 @@ fn is_not_safe(bench: &Bench<'_>, (seed, told): (u64, &[String])) {
     }
 }
 
-/// Some events one after the other, told as they were.
+/// Some events one after the other, and a log of them.
 fn befall(
     bench: &mut Bench<'_>,
     random: &mut Random,
@@ -173,7 +173,7 @@ fn befall(
     }
 }
 
-/// All is well again, and nobody holds anything.
+/// All is well again, and no pod holds anything.
 fn recover(bench: &mut Bench<'_>, plane: &ControlPlane, pods: &[String]) {
     for event in [
         "mend sandbox",

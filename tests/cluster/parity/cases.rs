@@ -8,13 +8,14 @@ use super::{
     witness::{Authority, NAME, PREFIX},
 };
 
-/// What comes of a case.
+/// Expected result of a case.
 enum Expected {
     /// Both programs reach the witness, which sees this.
     Seen(&'static str),
     /// Both programs fail.
     Refused,
-    /// The plugin differs from kubectl on purpose (`docs/src/connection.md`): what is seen of the plugin, if anything.
+    /// The plugin differs from kubectl on purpose (`docs/src/connection.md`): the witness's view of the
+    /// plugin, if any.
     Differs(Option<&'static str>),
 }
 use Expected::{Differs, Refused, Seen};

@@ -6,8 +6,8 @@
 //!                                               └─▶ kubectl (second tier) ───┘
 //! ```
 //!
-//! A row of [`cases`] has what the witness sees of kubectl. The first tier compares the plugin with it, the second
-//! tier kubectl itself.
+//! A row of [`cases`] has the witness's view of kubectl. The first tier compares the plugin with it, the
+//! second tier kubectl itself.
 
 mod cases;
 mod secrets;

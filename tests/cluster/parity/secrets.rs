@@ -112,7 +112,7 @@ fn assert_hidden(stage: &Stage, setup: &Setup, level: &str) {
     }
 }
 
-/// Whether a text has a secret, as it is or in base64 at any offset.
+/// True if a text has a secret, as it is or in base64 at any offset.
 fn has_secret(text: &str) -> bool {
     let middle = |padding: &str| {
         let whole = STANDARD.encode(format!("{padding}{MARK}"));

@@ -1,4 +1,4 @@
-//! What both programs find when they start, and what the witness sees of them.
+//! Environment of both programs when they start, and the witness's view of them.
 
 use std::{
     fs,
@@ -21,7 +21,7 @@ pub struct Stage {
     pub folder: PathBuf,
 }
 
-/// What both programs find.
+/// Environment of both programs.
 pub struct Setup {
     pub folder: PathBuf,
     pub cluster: Value,
@@ -66,7 +66,7 @@ impl Stage {
         format!("https://{NAME}:{}", self.witness.address.port())
     }
 
-    /// Runs kubectl or the plugin; what the witness and the tunnel saw, or nothing if the program failed.
+    /// Runs kubectl or the plugin; the log of the witness and the tunnel, or nothing if the program failed.
     pub fn run(&self, setup: &Setup, is_kubectl: bool) -> (Option<String>, String) {
         let (program, words) = if is_kubectl {
             (self.plane.kubectl_path(), ["get", "--raw", "/version"])

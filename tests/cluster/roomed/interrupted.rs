@@ -49,7 +49,7 @@ impl Stand {
         (1..=changes).map(At::Change).collect()
     }
 
-    /// No pod was asked to leave twice in the latest run, but for a budget that refused.
+    /// No pod was evicted twice in the latest run, but for a budget that refused.
     fn evicted_once(&self) {
         let mut asked: BTreeMap<String, usize> = BTreeMap::new();
         for seen in self.proxy.seen() {
@@ -73,7 +73,7 @@ impl Stand {
             return;
         }
         assert_eq!(run.code, -1, "{what}: {run:#?}");
-        // Whoever has killed it knows that it does not go on.
+        // After a kill it is known not to go on.
         self.scene.stage.run(&self.cleanup()).ended(0);
         self.scene.without_rules();
     }

@@ -6,7 +6,7 @@ use crate::cluster::drained::stage::{Stage, plane};
 use crate::cluster::rules::support::Run;
 use crate::harness::{DEADLINE, Reference, block_on, random_suffix, wait_for};
 
-/// What a claim needs so that devices can be kept for it.
+/// Tolerations that a claim needs so that devices can be kept for it.
 pub fn tolerations() -> Value {
     json!([
         {"key": "devicetaint.dev/make-room", "operator": "Exists", "effect": "NoSchedule"},
@@ -94,7 +94,7 @@ impl Scene {
         block_on(plane().create(&[pod]));
     }
 
-    /// A pod that waits, once the scheduler has said so.
+    /// A pod that waits, once the scheduler has reported so.
     pub fn pending(&self, name: &str, template: &str, rank: usize) {
         self.pod(name, template, Some(rank));
         self.until_unschedulable(name);

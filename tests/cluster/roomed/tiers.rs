@@ -1,4 +1,4 @@
-//! Each tier of evictions, and what is refused.
+//! Each tier of evictions, and the refusals.
 
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ fn a_pod_gets_the_device_of_a_pod_of_lower_priority_and_the_replacement_waits() 
     assert_eq!(scene.node_of("critical"), Some(node.clone()));
     assert_eq!(scene.stage.on(&node), ["critical"]);
     scene.without_rules();
-    // It has what it needs.
+    // The pod has its devices.
     let again = scene.make_room("--yes").ended(0);
     again.saying("is already scheduled on node");
 }

@@ -1,4 +1,4 @@
-//! What was agreed to, and whose rules they are.
+//! Approved changes, and the owners of the rules.
 
 use super::support::{KEY, World};
 use crate::harness::{ControlPlane, block_on};

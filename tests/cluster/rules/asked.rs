@@ -1,4 +1,4 @@
-//! What is asked on a terminal, and what is typed there.
+//! Questions on a terminal, and the keys typed there.
 
 use super::support::{KEY, World};
 use crate::harness::{CTRL_C, CTRL_D, CTRL_Z, ControlPlane, ENTER, PLUGIN, Terminal, block_on};
@@ -28,12 +28,12 @@ fn a_yes_is_needed_and_everything_else_is_a_no() {
         (["n", ENTER], 4, "not confirmed; nothing was changed"),
         (["", ENTER], 4, "not confirmed; nothing was changed"),
         (["y", CTRL_D], 4, "not confirmed; nothing was changed"),
-        // A key alone agrees to nothing: it may have been meant for something else.
+        // A key alone approves nothing: it may have been meant for something else.
         (["y", CTRL_C], 130, "interrupted; nothing was changed"),
         (["", CTRL_C], 130, "interrupted; nothing was changed"),
     ] {
         terminal.command(&world.typed(&format!("escalate {name} --to NoSchedule")));
-        // In which cluster is said above the question and in it.
+        // The cluster is named above the question and in it.
         terminal.until("Cluster: ");
         terminal.until(world.plane.server());
         terminal.until(&format!("Rule {name} "));
@@ -75,7 +75,7 @@ fn a_question_that_was_suspended_is_asked_again() {
         terminal.command(&world.typed(&format!("escalate {name} --to {effect}")));
         for _ in 0..2 {
             terminal.until(prompt);
-            // What was typed before is forgotten.
+            // Keys typed before are forgotten.
             terminal.press("7");
             terminal.press(CTRL_Z);
             terminal.until("Stopped");

@@ -1,4 +1,4 @@
-//! Everything that can be wrong with who asks, and what was asked for.
+//! Errors in the user's identity, and in the arguments.
 
 use super::support::{KEY, World};
 use crate::harness::{ControlPlane, block_on};

@@ -7,7 +7,7 @@ use crate::harness::{ControlPlane, block_on};
 fn escalation_evicts_and_waits_until_the_pod_is_gone() {
     let plane = ControlPlane::shared();
     let world = block_on(World::new(plane));
-    // Nobody ends the pod but this test, and its grace period does not end meanwhile.
+    // Only this test ends the pod, and its grace period does not end meanwhile.
     block_on(world.patient_pod("train", "gpu-0"));
     let name = world.add(&format!("{KEY}=firmware"));
     world

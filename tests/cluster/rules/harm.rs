@@ -6,14 +6,14 @@ use std::thread;
 use super::support::{Run, World};
 use crate::harness::{At, Fault, Gate, Keeper, PLUGIN, Proxy as Network, Seen};
 
-/// What happens to a request.
+/// Fault of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Harm {
     /// The program gets a signal before the server sees the request.
     SignalBefore(&'static str),
-    /// The program gets a signal after the server has done what was asked.
+    /// The program gets a signal after the server has handled the request.
     SignalAfter(&'static str),
-    /// The server does what was asked, and the answer is lost.
+    /// The server handles the request, and the answer is lost.
     LoseAnswer,
     /// The server cannot be reached from this request on; a number is needed to say from which.
     Down,
@@ -55,7 +55,7 @@ impl Proxy {
         let child = self.spawn(world, line);
         let output = thread::scope(|scope| {
             scope.spawn(move || {
-                // A gate that nobody comes to is forgotten with the plan.
+                // A gate that no request reaches is forgotten with the plan.
                 if keeper.wait_while(|| true) {
                     meanwhile();
                     keeper.open();

@@ -6,7 +6,7 @@ use super::harm::Proxy;
 use super::support::{KEY, World};
 use crate::harness::{At, ControlPlane, Reference, Variant, block_on, objects::rule};
 
-/// What the other client does.
+/// Act of the other client.
 #[derive(Clone, Copy, Debug)]
 enum Other {
     SetsValue,

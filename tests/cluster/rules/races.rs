@@ -93,7 +93,7 @@ fn the_second_of_two_programs_reports_the_change_of_the_first() {
     ));
 }
 
-/// What three administrators do to one rule.
+/// Commands of three administrators on one rule.
 const DEEDS: [&str; 6] = [
     "add GPU0 KEY=x --name NAME",
     "add GPU0 KEY=x:NoSchedule --yes --overwrite --name NAME",
@@ -103,7 +103,7 @@ const DEEDS: [&str; 6] = [
     "remove NAME --yes --ignore-not-found",
 ];
 
-/// One race of three programs; what is wrong with what they say, as text.
+/// One race of three programs; false statements in their output, as text.
 fn race_of_three(world: &World<'_>, history: &History, random: &mut Random) -> Option<String> {
     let name = format!("race-{}", random_suffix());
     let line = |line: &str| line.replace("NAME", &name).replace("KEY", KEY);
@@ -138,7 +138,7 @@ fn race_of_three(world: &World<'_>, history: &History, random: &mut Random) -> O
         ("deletion requested", Deed::DeletionRequested),
     ];
     let is_told = verbs.iter().all(|(verb, deed)| told(verb) == done(*deed));
-    // Nothing is in anybody's way, so that everybody knows.
+    // No request is disturbed, so that every outcome is known.
     let is_known = told("gone") == 0 && !runs.iter().any(|run| run.stderr.contains("not known"));
     if let Some(left) = block_on(world.rule(&name)) {
         block_on(world.plane.delete(&Reference::of(&left)));

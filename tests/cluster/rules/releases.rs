@@ -40,7 +40,7 @@ fn a_rule_lives_on_an_older_release() {
         world.tolerant_pod("later", "gpu-1", 3600).await;
     });
 
-    // What the controller says is what the preview says, to the letter.
+    // The controller's message is the preview's, to the letter.
     let devices = format!("{}/{}/*", world.driver, world.node);
     let preview = format!("preview {devices} {KEY}=x:NoExecute --publish --cleanup -o json");
     let report: Value =

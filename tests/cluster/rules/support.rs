@@ -1,4 +1,4 @@
-//! What the tests of rules share: a world of a test's own, and runs of the program.
+//! Parts shared by the tests of rules: a world of a test's own, and runs of the program.
 
 use std::process::Output;
 
@@ -22,7 +22,7 @@ pub struct World<'a> {
     kubeconfig: Option<String>,
 }
 
-/// What the program printed, and how it ended.
+/// Output and exit status of the program.
 #[derive(Debug)]
 pub struct Run {
     pub stdout: String,
@@ -48,7 +48,7 @@ impl Run {
         self
     }
 
-    /// Fails unless standard error says `text`.
+    /// Fails unless standard error contains `text`.
     #[track_caller]
     pub fn saying(self, text: &str) -> Self {
         assert!(self.stderr.contains(text), "no {text:?} in {self:#?}");
@@ -88,7 +88,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Lets somebody else look at the world.
+    /// Lets another user see the world.
     pub fn seen_by(mut self, kubeconfig: &std::path::Path) -> Self {
         self.kubeconfig = Some(kubeconfig.display().to_string());
         self
@@ -141,7 +141,7 @@ impl<'a> World<'a> {
             .await;
     }
 
-    /// Runs the program with the words of `line`; `GPU0` and `GPU1` stand for the devices.
+    /// Runs the program with the words of `line`; `GPU0` and `GPU1` are the devices.
     pub fn run(&self, line: &str) -> Run {
         let words = self.words(line);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -180,7 +180,7 @@ impl<'a> World<'a> {
         self.plane.get(&Reference::rule(name)).await
     }
 
-    /// All rules of this driver, without what differs from run to run.
+    /// All rules of this driver, without values that differ from run to run.
     pub async fn rules(&self) -> Vec<Value> {
         let path = self.plane.path(&Reference::rule("x")).await;
         let path = path.trim_end_matches("/x");

@@ -1,4 +1,4 @@
-//! Devices that expressions are asked about, for both sides.
+//! Devices for expressions, for both sides.
 
 use kubectl_devicetaint::model::{AttributeValue, Device, DeviceName, DriverName};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ pub struct Subject {
     pub device: Device,
     /// As it is written.
     pub object: Value,
-    /// Whether lists may be attributes, which takes a feature gate.
+    /// True if lists may be attributes, which takes a feature gate.
     pub lists: bool,
 }
 

@@ -1,9 +1,8 @@
-//! Random expressions of what selectors use, mostly with the types that it takes; a part uses what this plugin does not
-//! evaluate.
+//! Random expressions as selectors use them, mostly well-typed; some use parts that this plugin does not evaluate.
 
 use super::random::Random;
 
-/// What an expression is to give; now and then it gives something else.
+/// Intended type of an expression; now and then it gives another one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Bool,
@@ -31,10 +30,9 @@ const KINDS: &[Kind] = &[
     Kind::OptionalText,
 ];
 
-/// For each kind what can be written without others, and what is made of others: `$b` stands for a
-/// truth value, `$i` a number, `$d` a double, `$s` a text, `$v` a version, `$q` a quantity, `$I` numbers,
-/// `$S` texts, `$o` and `$O` optional ones, `$x` anything, `$y` something of the same kind as the last
-/// `$x`.
+/// For each kind its forms without others, and its compound forms: `$b` is a truth value, `$i` a number, `$d`
+/// a double, `$s` a text, `$v` a version, `$q` a quantity, `$I` numbers, `$S` texts, `$o` and `$O` optional
+/// ones, `$x` anything, `$y` something of the same kind as the last `$x`.
 const RULES: &[(Kind, &[&str], &[&str])] = &[
     (
         Kind::Bool,
@@ -256,7 +254,7 @@ const RULES: &[(Kind, &[&str], &[&str])] = &[
 
 /// An expression, made of others up to `depth`.
 pub fn expression(random: &mut Random, kind: Kind, depth: usize) -> String {
-    // Now and then something else stands there.
+    // Now and then another kind is there.
     let kind = if random.below(40) == 0 {
         KINDS[random.below(KINDS.len())]
     } else {

@@ -23,7 +23,7 @@ const FIXED: usize = 4_000;
 /// Expressions with a fresh seed: each run looks where no run has looked before.
 const FRESH: usize = 400;
 
-/// What is said of an expression and a device.
+/// Verdict on an expression and a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Verdict {
     True,
@@ -64,7 +64,7 @@ fn of_upstream(answer: &Value) -> Verdict {
     }
 }
 
-/// How often each verdict was given, and the expressions that the engine refuses.
+/// Number of each verdict, and the expressions that the engine refuses.
 struct Comparison {
     agreed: BTreeMap<Verdict, usize>,
     refused: Vec<String>,
@@ -175,7 +175,7 @@ fn fresh_expressions_have_the_verdicts_of_the_real_environment() {
     let _ = compare(&expressions);
 }
 
-/// What a fresh seed once found to differ.
+/// Differences that a fresh seed once found.
 #[test]
 fn expressions_that_differed_once_agree() {
     let lines = include_str!("../../data/cel/found.txt").lines();

@@ -1,4 +1,4 @@
-//! What the engine says of a cluster, beside what the allocator does.
+//! Answers of the engine about a cluster, beside the allocator's.
 
 use kubectl_devicetaint::cluster::{self, FileSource, Limits};
 use kubectl_devicetaint::engine::allocator::{
@@ -13,13 +13,13 @@ use crate::harness::go_program::say;
 use crate::oracle::process::Oracle;
 use crate::oracle::subject::Subject;
 
-/// How many clusters the oracle is given at once.
+/// Number of clusters that the oracle is given at once.
 const BATCH: u64 = 100;
-/// So much of what the allocator cannot place has to be found, in percent: some 95 are in long runs, and a short one
-/// of fresh clusters has seventy claims, of which chance may take ten.
+/// Minimum to find of the claims that the allocator cannot place, in percent: some 95 are in long runs, and a
+/// short one of fresh clusters has seventy claims, of which chance may take ten.
 const FOUND: usize = 75;
 
-/// How often both said what.
+/// Number of claims by the answers of both.
 #[derive(Default)]
 struct Tally {
     placed: usize,
@@ -31,8 +31,9 @@ struct Tally {
     doubted: usize,
 }
 
-/// Compares `number` clusters of a seed: never "no replacement" for a claim that the allocator places, with all other
-/// allocations kept or with those of all evicted pods gone, and most of what it cannot place is found.
+/// Compares `number` clusters of a seed: never "no replacement" for a claim that the allocator places, with
+/// all other allocations kept or with those of all evicted pods gone, and most of the claims that it cannot
+/// place are found.
 pub fn compare(seed: u64, number: u64) {
     let mut oracle = Oracle::start();
     let semantics = Subject::of(&mut oracle).semantics;
@@ -153,7 +154,7 @@ fn request(made: &Cluster, ours: &Replacement<'_>, are_gone: bool) -> Value {
 }
 
 impl Tally {
-    /// Counts what both say; what must not be is told.
+    /// Counts both answers; returns a contradiction.
     fn add(&mut self, ours: &Replacement<'_>, theirs: &Value, gone: &Value) -> Option<String> {
         for answer in [theirs, gone] {
             let is_error = answer.get("error").is_some();

@@ -1,4 +1,4 @@
-//! Whom `make-room` would evict, with the allocator as judge.
+//! Pods that `make-room` would evict, with the allocator as judge.
 
 use std::collections::BTreeSet;
 
@@ -18,11 +18,11 @@ use crate::harness::go_program::say;
 use crate::oracle::process::Oracle;
 use crate::oracle::subject::Subject;
 
-/// How many clusters the oracle is given at once.
+/// Number of clusters that the oracle is given at once.
 const BATCH: u64 = 100;
 
-/// Chooses whom to evict for a claim that waits in each of `number` clusters of a seed: once they are evicted, the
-/// allocator places the claim on some node, and fails on none.
+/// Selects the pods to evict for a claim that waits in each of `number` clusters of a seed: once they are
+/// evicted, the allocator places the claim on some node, and fails on none.
 pub fn make_room(seed: u64, number: u64) {
     let mut oracle = Oracle::start();
     let semantics = Subject::of(&mut oracle).semantics;
@@ -116,7 +116,7 @@ fn chosen(reading: &Reading, semantics: &Semantics) -> Option<(RoomSet, BTreeSet
     Some((best, evicted))
 }
 
-/// The claims of these pods give back what they hold.
+/// The claims of these pods release their devices.
 fn evict(made: &mut Cluster, pods: &BTreeSet<String>) {
     for claim in &mut made.claims {
         let user = claim["status"]["reservedFor"][0]["name"].as_str();
@@ -126,7 +126,7 @@ fn evict(made: &mut Cluster, pods: &BTreeSet<String>) {
     }
 }
 
-/// Whether some node has an error that ends the scheduler's attempt, and not one of the node alone
+/// True if some node has an error that ends the scheduler's attempt, and not one of the node alone
 /// (`ErrFailedAllocationOnNode`).
 pub(super) fn ends_the_attempt(answer: &Value) -> bool {
     let nodes = answer["placements"]["ml/claim-0"]["fatal"].as_array();

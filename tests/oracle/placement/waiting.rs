@@ -1,4 +1,4 @@
-//! What `explain` says of a pod that waits, beside what the allocator does.
+//! Answers of `explain` about a pod that waits, beside the allocator's.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ use crate::harness::go_program::say;
 use crate::oracle::process::Oracle;
 use crate::oracle::subject::Subject;
 
-/// How often both were asked what.
+/// Counts of compared answers.
 struct Tally {
     semantics: Semantics,
     pods: usize,
@@ -90,7 +90,7 @@ impl Tally {
         for (device, answer) in devices.iter().zip(oracle.ask(&requests)) {
             let name = device.join("/");
             let is_placed = is_placed(&answer);
-            // Away with others goes what makes a pool contradict itself, or a slice unusable.
+            // Without the others, a pool may no longer contradict itself, or a slice be unusable.
             let is_doubtful = is_out(request, &name);
             if is_doubtful || has_groups(&made, device) {
                 continue;
@@ -98,7 +98,7 @@ impl Tally {
             if tolerates_everything(&made) && draws(&made, device) {
                 continue;
             }
-            // A selector that fails for what is left of the others says nothing of this one.
+            // A selector that fails for the remaining devices shows nothing about this one.
             if fails_for_another(&answer, &name) {
                 continue;
             }
@@ -196,7 +196,7 @@ impl Tally {
     }
 }
 
-/// What the claim that waits asks for.
+/// Request of the claim that waits.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wants {
     AsItComes,
@@ -272,7 +272,7 @@ fn devices(made: &Cluster) -> BTreeSet<[String; 3]> {
     all
 }
 
-/// Whether a device of the pool is of a group, which makes the allocator pass over its slice.
+/// True if a device of the pool is of a group, which makes the allocator pass over its slice.
 fn has_groups(made: &Cluster, [driver, pool, _]: &[String; 3]) -> bool {
     let slices = made.slices.iter().filter(|slice| {
         slice["spec"]["driver"] == **driver && slice["spec"]["pool"]["name"] == **pool
@@ -282,7 +282,7 @@ fn has_groups(made: &Cluster, [driver, pool, _]: &[String; 3]) -> bool {
         .any(|text| text.contains("compatibilityGroups"))
 }
 
-/// Whether the allocator gives up a node because of another device.
+/// True if the allocator gives up a node because of another device.
 fn fails_for_another(answer: &Value, name: &str) -> bool {
     let nodes = answer["placements"]["ml/claim-0"]["nodes"].as_object();
     let mut answers = nodes.expect("nodes").values().filter_map(Value::as_str);
@@ -290,7 +290,7 @@ fn fails_for_another(answer: &Value, name: &str) -> bool {
     answers.any(|answer| answer.starts_with("error") && !answer.contains(&place))
 }
 
-/// Whether the claim that waits tolerates taints whatever their key is.
+/// True if the claim that waits tolerates taints with any key.
 fn tolerates_everything(made: &Cluster) -> bool {
     let tolerations =
         made.claims[0]["spec"]["devices"]["requests"][0]["exactly"]["tolerations"].as_array();
@@ -298,7 +298,7 @@ fn tolerates_everything(made: &Cluster) -> bool {
     tolerations.any(|toleration| toleration.get("key").is_none())
 }
 
-/// Whether the device draws from counters.
+/// True if the device draws from counters.
 fn draws(made: &Cluster, [driver, pool, name]: &[String; 3]) -> bool {
     let slices = made.slices.iter().filter(|slice| {
         slice["spec"]["driver"] == **driver && slice["spec"]["pool"]["name"] == **pool
@@ -308,8 +308,8 @@ fn draws(made: &Cluster, [driver, pool, name]: &[String; 3]) -> bool {
     devices.any(|device| device.get("consumesCounters").is_some())
 }
 
-/// The slices with one device that can be had: of the others only those stay that draw from counters
-/// while somebody holds them, and nobody tolerates what they are tainted with.
+/// The slices with one available device: of the others only those stay that are held while they draw from
+/// counters, with a taint that no claim tolerates.
 fn alone(made: &Cluster, [driver, pool, name]: &[String; 3]) -> Vec<Value> {
     let held = |slice: &Value, device: &Value| {
         let mut results = made.claims.iter().flat_map(|claim| {
@@ -399,7 +399,7 @@ fn published(slices: &mut [Value]) -> impl Iterator<Item = &mut Value> {
     devices.flatten()
 }
 
-/// Makes the change in the objects of the API, by what the report says of it.
+/// Makes the change in the objects of the API, by the report's description.
 fn make(change: &SingleChange, made: &mut Cluster) {
     match (change.change_type, &change.rule, &change.device) {
         (ChangeType::WithoutTaint, Some(rule), _) => {

@@ -1,4 +1,4 @@
-//! krew: the manifest that its index takes, and what krew does with an archive.
+//! krew: the manifest of its index, and its installation of an archive.
 //!
 //! krew's own validator cannot be had as a Go module where these tests run.
 
@@ -98,8 +98,8 @@ impl Plugin {
     }
 }
 
-/// Installs one platform below krew's folder from an archive that was downloaded, and says where the
-/// link to the program is.
+/// Installs one platform below krew's folder from a downloaded archive, and returns the path of the link to
+/// the program.
 pub fn install(plugin: &Plugin, platform: &Platform, archive: &Path, krew: &Path) -> PathBuf {
     assert_eq!(sha256(archive), platform.sha256);
     // From a zip krew makes no folder that is not an entry.

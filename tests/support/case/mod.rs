@@ -1,8 +1,8 @@
 //! Random clusters, small and odd, that shrink.
 //!
-//! A [`Case`] says what is there in terms of small numbers, so that it shrinks towards nothing; it is
-//! rendered to ordinary Kubernetes objects, which the program under test and the real control plane
-//! both read.
+//! A [`Case`] describes a cluster in terms of small numbers, so that it shrinks towards nothing; it is
+//! rendered to ordinary Kubernetes objects, which the program under test and the real control plane both
+//! read.
 
 #![allow(
     dead_code,
@@ -23,7 +23,7 @@ pub struct Case {
     pub claims: Vec<ClaimSpec>,
     pub pods: Vec<PodSpec>,
     pub rules: Vec<RuleSpec>,
-    /// Whether the gate `DRAWorkloadResourceClaims` is on.
+    /// True if the gate `DRAWorkloadResourceClaims` is on.
     pub pod_groups: bool,
 }
 

@@ -10,7 +10,7 @@ use super::{
 /// When virtual time starts: 2000-01-01T00:00:00Z, in seconds since 1970.
 pub const START: i64 = 946_684_800;
 
-/// The objects of one case by what they are.
+/// The objects of one case by kind.
 pub struct Objects {
     pub slices: Vec<Value>,
     pub claims: Vec<Value>,

@@ -1,4 +1,4 @@
-//! How often which oddity occurs.
+//! Frequencies of oddities.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::{
     SliceSpec, TaintSpec, TolerationSpec,
 };
 
-/// What a case is for: the controller's preview and its evictions race when one case has both.
+/// Purpose of a case: the controller's preview and its evictions race when one case has both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     /// Rules with effect None; nothing is due before the end.
@@ -45,7 +45,7 @@ pub fn any_case(family: Family) -> impl Strategy<Value = Case> {
         })
 }
 
-/// The pod with what is usual: the claims that it refers to exist and are reserved for it, and one
+/// The pod with the usual surroundings: the claims that it refers to exist and are reserved for it, and one
 /// that was generated for it is its own.
 fn as_usual(place: u8, mut pod: PodSpec, usual: &[bool], claims: &mut [ClaimSpec]) -> PodSpec {
     let count = claims.len();
@@ -246,7 +246,7 @@ fn any_toleration(family: Family) -> impl Strategy<Value = TolerationSpec> {
         )
 }
 
-/// A pod, and for each of its references whether what is usual goes with it.
+/// A pod, and for each of its references true if it has the usual surroundings.
 fn any_pod() -> impl Strategy<Value = (PodSpec, Vec<bool>)> {
     let reference = prop_oneof![
         5 => (0u8..6).prop_map(ReferenceSpec::Claim),

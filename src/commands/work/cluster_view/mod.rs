@@ -1,16 +1,16 @@
-//! What was looked at: a cluster or saved files, as they were at one moment.
+//! View of a cluster or of saved files, as they were at one moment.
 //!
-//! Every command that answers or decides does so from a [`ClusterView`]. Whether it is of a live cluster or
-//! of files, what was read, how that version of Kubernetes behaves and for which moment the question
-//! is answered are known here and nowhere else. What was read of pods is part of its type: a verdict on
-//! pods that were not read does not compile.
+//! Every command that answers or decides does so from a [`ClusterView`]. Its source (a live cluster or
+//! files), the objects read, the behavior of that version of Kubernetes and the moment of the question are
+//! known here and nowhere else. The facts read of pods are part of its type: a verdict on pods that were not
+//! read does not compile.
 //!
 //! | what | module |
 //! |---|---|
-//! | The view, and what it answers | `view` |
-//! | What may have been read of pods | `read_state` |
+//! | The view, and its answers | `view` |
+//! | Facts that may have been read of pods | `read_state` |
 //! | Where it comes from: files or a cluster | `open` |
-//! | What is read later, since only some questions need it | `reads` |
+//! | Later reads, since only some requests need them | `reads` |
 
 mod open;
 mod read_state;

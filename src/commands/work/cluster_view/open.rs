@@ -62,8 +62,7 @@ impl ClusterView {
         Self::of_files(reading, source, request, context)
     }
 
-    /// As [`ClusterView::open`], with the rules by name as they are served or stand in the files, with all
-    /// their fields.
+    /// As [`ClusterView::open`], with the rules by name as they are served or in the files, with all their fields.
     pub(crate) async fn open_with_objects(
         source: &Source,
         context: &Context,
@@ -95,7 +94,7 @@ impl ClusterView {
     }
 
     async fn of_client(client: ApiClient, request: ViewRequest) -> Result<Self, Failure> {
-        // On the heap: several lists are read in it, and it is part of what every command does.
+        // On the heap: several lists are read in it, and every command does so.
         let served = Box::pin(discover(&client)).await.map_err(failed)?;
         Box::pin(Self::of_live(Live { client, served }, request)).await
     }
@@ -123,7 +122,7 @@ impl ClusterView {
     ) -> Self {
         let semantics = with_evident_gates(semantics, &reading);
         let mut doubts = doubts_about(&semantics, live.served.version, &reading);
-        // This machine's clock is better than none, and is told as a doubt.
+        // This machine's clock is better than none, and causes a warning.
         let now = reading.observed_at.unwrap_or_else(|| {
             doubts.push(version::clock_of_this_machine());
             clock::now()
@@ -149,13 +148,13 @@ impl ClusterView {
         let semantics = semantics_for(purpose, source.kubernetes, reading.version)?;
         let semantics = with_evident_gates(semantics, &reading);
         if request.wanted == Detail::Names {
-            // What a live cluster is not even asked for cannot be odd.
+            // Objects that a live cluster is not asked for cannot be odd.
             let concerns_names = |warning: &Warning| warning.code != "unknown-attribute-type";
             reading.warnings.retain(concerns_names);
         }
         let doubts = doubts_about(&semantics, reading.version, &reading);
         reading.warnings.extend_from_slice(&doubts);
-        // The clock of this machine says nothing of when the files were saved.
+        // The clock of this machine does not show when the files were saved.
         let now = match source.now.or(reading.observed_at) {
             Some(now) => now,
             None if is_timeless => Timestamp::UNIX_EPOCH,

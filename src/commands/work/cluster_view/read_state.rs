@@ -1,10 +1,10 @@
-//! What a view has read of pods.
+//! Type states: the facts about pods that a view has read.
 //!
 //! Kinds that were not read are known as such at run time, and are gaps in an answer. Of a live cluster's pods only
 //! those of the devices in question are read, so that no list of kinds can say whether they are the right ones; and
 //! without them, pods that are evicted would look like none. So this is known to the compiler.
 
-/// What was read of pods.
+/// Facts read about pods.
 pub(crate) trait ReadState: sealed::Sealed + Clone {}
 
 /// The pods of the devices in question were read.
@@ -18,7 +18,7 @@ pub(crate) enum Devices {}
 #[derive(Clone)]
 pub(crate) enum Pods {}
 
-/// What is at stake for these pods, too: budgets, owners, nodes, and where their claims could be placed again.
+/// Also the disruption of these pods: budgets, owners, nodes, and where their claims could be allocated again.
 #[derive(Clone)]
 pub(crate) enum Disruption {}
 

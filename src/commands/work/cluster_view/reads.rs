@@ -1,4 +1,4 @@
-//! What is read later, since only some questions need it. Files have all already.
+//! Later reads, since only some requests need them. Files have all already.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -49,7 +49,7 @@ impl<Read: ReadState> ClusterView<Read> {
         Ok((view, devices))
     }
 
-    /// What devices are beside their names, if one of `rules` notes the hardware of its device.
+    /// Attributes of devices, if one of `rules` notes the hardware of its device.
     pub(crate) async fn with_identities_of(
         self,
         rules: &[DeviceTaintRule],
@@ -60,7 +60,7 @@ impl<Read: ReadState> ClusterView<Read> {
         Ok(self)
     }
 
-    /// What devices are beside their names, and all objects of `kinds`; files have all already.
+    /// Attributes of devices, and all objects of `kinds`; files have all already.
     pub(crate) async fn with_attributes(self, kinds: &[Kind]) -> Result<Self, Failure> {
         let Some(live) = &self.view_warnings.live else {
             return Ok(self);
@@ -85,7 +85,7 @@ impl<Read: ReadState> ClusterView<Read> {
         })
     }
 
-    /// Looks at the pods too that use a device that `selects` chooses.
+    /// Reads also the pods that use a device that `selects` chooses.
     pub(crate) async fn with_pods(
         self,
         selects: impl Fn(&DeviceId) -> bool,
@@ -101,7 +101,7 @@ impl<Read: ReadState> ClusterView<Read> {
         Ok(view.into_state())
     }
 
-    /// As [`ClusterView::with_pods`], for all that the `proposed` taints hit.
+    /// As [`ClusterView::with_pods`], for the devices of the `proposed` taints.
     pub(crate) async fn with_pods_of(
         self,
         proposed: &[ProposedTaint],
@@ -110,9 +110,9 @@ impl<Read: ReadState> ClusterView<Read> {
         self.with_pods(|id| selected.contains(id)).await
     }
 
-    /// As [`ClusterView::with_pods_of`], with everybody else whom `guards` take a share of, and with what is
-    /// at stake: budgets, what pods belong to, their nodes, and where their claims could be placed
-    /// again. What claims ask for has to be read already.
+    /// As [`ClusterView::with_pods_of`], with all other pods that `guards` take a share of, and with the
+    /// disruption: budgets, owners, nodes, and where claims could be allocated again. The requests of claims
+    /// have to be read already.
     pub(crate) async fn with_pods_for(
         self,
         proposed: &[ProposedTaint],
@@ -135,7 +135,7 @@ impl<Read: ReadState> ClusterView<Read> {
         Ok(view.into_state())
     }
 
-    /// The pods that are meant, whether they use a device or not. Files hold only those that use a claim.
+    /// The pods of the query, with or without devices. Files hold only those that use a claim.
     pub(crate) async fn find_pods(&self, meant: PodQuery<'_>) -> Result<PodQueryResult, Failure> {
         if let Some(Live { client, served }) = &self.view_warnings.live {
             let found = cluster::find_pods(client, served, meant).await;
@@ -158,7 +158,7 @@ impl<Read: ReadState> ClusterView<Read> {
         }
     }
 
-    /// Adds pods that were found, as far as they are not there yet.
+    /// Adds pods that were found, unless they are known.
     pub(crate) fn with_found(mut self, pods: &[Pod]) -> Self {
         let known = &mut self.reading.snapshot.pods;
         for pod in pods {
@@ -169,7 +169,7 @@ impl<Read: ReadState> ClusterView<Read> {
         self
     }
 
-    /// Adds what says where claims could be placed: device classes and nodes; files have all already.
+    /// Adds device classes and nodes, for the allocation of claims; files have all already.
     pub(crate) async fn with_places(self, detail: NodeDetail) -> Result<Self, Failure> {
         let Some(Live { client, served }) = &self.view_warnings.live else {
             return Ok(self);

@@ -1,4 +1,4 @@
-//! The view, and what it answers.
+//! The view, and its answers.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -20,32 +20,32 @@ use crate::output::Printer;
 use crate::report::ImpactReport;
 use crate::report::metadata::Warning as Oddity;
 
-/// A cluster or saved files, as they were when they were looked at; `Read` is what was read of pods.
+/// A cluster or saved files, as they were when they were read; `Read` is the facts read of pods.
 #[derive(Clone)]
 pub(crate) struct ClusterView<Read: ReadState = Devices> {
-    /// What was read.
+    /// The reading.
     pub(crate) reading: Reading,
-    /// How that version of Kubernetes behaves.
+    /// Behavior of that version of Kubernetes.
     pub(crate) semantics: Semantics,
     /// For which moment questions are answered: the server's clock, or the files' time.
     pub(crate) now: Timestamp,
-    /// What there is to say beside what was read.
+    /// Warnings beside the reading.
     pub(super) view_warnings: ViewWarnings,
-    /// How it was asked for.
+    /// Request of the view.
     pub(super) request: ViewRequest,
-    /// What was read beside devices; whoever asks first for pods takes it.
+    /// Objects read beside devices; the first request for pods takes them.
     pub(super) early: Option<Arc<EarlyInputs>>,
     pub(super) read: PhantomData<Read>,
 }
 
-/// How a view was asked for, to look again.
+/// Request of a view, to read it again.
 #[derive(Clone)]
 pub(super) struct ViewRequest {
-    /// The version whose behavior was asked for.
+    /// The version whose behavior was requested.
     pub(super) kubernetes: Option<Minor>,
-    /// How much the question needs of each object.
+    /// Detail needed of each object.
     pub(super) wanted: Detail,
-    /// What is read beside devices at once.
+    /// Objects read beside devices at once.
     pub(super) more: ReadMore,
 }
 
@@ -59,11 +59,11 @@ impl ViewRequest {
     }
 }
 
-/// What there is to say about a look beside what was read. It is all that is left of a large cluster
-/// while a long text about it is printed.
+/// Warnings about a view beside its reading. They are all that is left of a large cluster while a long text
+/// about it is printed.
 #[derive(Clone, Default)]
 pub(crate) struct ViewWarnings {
-    /// What is doubtful about the look itself; among the warnings of the reading too.
+    /// Doubts about the reading itself; among its warnings too.
     pub(super) doubts: Vec<Warning>,
     /// The cluster, unless files were read.
     pub(super) live: Option<Live>,
@@ -78,7 +78,7 @@ impl ViewWarnings {
         Some(format!("as of {time}, the newest time in the files"))
     }
 
-    /// Says what the server had to say beside its answers, and what is doubtful about the look.
+    /// Prints warnings of the server and doubts about the reading.
     pub(crate) fn tell(&self, printer: &Printer<'_>) {
         for doubt in &self.doubts {
             printer.warn(&Oddity::from(doubt).line());
@@ -108,7 +108,7 @@ impl<Read: ReadState> ClusterView<Read> {
         }
     }
 
-    /// The view in another state, once more was read, or nothing is asked about pods.
+    /// The view in another state, once more was read, or no pods are needed.
     pub(super) fn into_state<Now: ReadState>(self) -> ClusterView<Now> {
         let Self { semantics, now, .. } = self;
         ClusterView::new(
@@ -120,7 +120,7 @@ impl<Read: ReadState> ClusterView<Read> {
         )
     }
 
-    /// Looks at the cluster again, without its pods. Files do not change; they are as they were.
+    /// Reads the cluster again, without its pods. Files do not change; they are as they were.
     pub(crate) async fn again(&self) -> Result<ClusterView, Failure> {
         match &self.view_warnings.live {
             Some(live) => ClusterView::of_live(live.clone(), self.request.clone()).await,
@@ -128,7 +128,7 @@ impl<Read: ReadState> ClusterView<Read> {
         }
     }
 
-    /// The release of the cluster, as far as it is known; saved files without one count as the newest.
+    /// The release of the cluster; absent if it is unknown. Saved files without one count as the newest.
     pub(crate) fn release(&self) -> Option<Minor> {
         let (version, rules) = match self.live() {
             Some(Live { served, .. }) => (
@@ -160,7 +160,7 @@ impl<Read: ReadState> ClusterView<Read> {
         &self.reading.snapshot
     }
 
-    /// All rules. A failure when they could not be read: what is not known is not none.
+    /// All rules. A failure when they could not be read: unknown is not none.
     pub(crate) fn rules(&self) -> Result<&[DeviceTaintRule], Failure> {
         // Where rules are not served, this failure says what to switch on, which a gap cannot.
         if let Some(live) = &self.view_warnings.live {
@@ -169,8 +169,7 @@ impl<Read: ReadState> ClusterView<Read> {
         rules_in(&self.reading)
     }
 
-    /// The rule of that name. A failure when there is none, with what may have been meant; and when
-    /// the rules could not be read.
+    /// The rule of that name. A failure when there is none, with similar names; and when the rules could not be read.
     pub(crate) fn rule(&self, name: &str) -> Result<&DeviceTaintRule, Failure> {
         rule_named(name, self.rules()?)
     }
@@ -188,12 +187,12 @@ impl<Read: ReadState> ClusterView<Read> {
         engine::tainted_devices(self.snapshot(), proposed, self.now, &self.semantics)
     }
 
-    /// Whether all claims are known: without them nobody can say which device is in use.
+    /// True if all claims are known: without them it is unknown which devices are in use.
     pub(crate) fn knows_usage(&self) -> bool {
         self.device_basis().knows_usage()
     }
 
-    /// What answers about devices, claims and rules are based on.
+    /// Basis of answers about devices, claims and rules.
     pub(crate) fn device_basis(&self) -> DeviceBasis<'_> {
         DeviceBasis {
             reading: &self.reading,
@@ -202,22 +201,22 @@ impl<Read: ReadState> ClusterView<Read> {
         }
     }
 
-    /// A name that matches nothing is a mistake, unless nobody can know what there is.
+    /// Refuses names that match nothing, unless the devices are unknown.
     pub(crate) fn refuse_missing(&self, proposed: &[ProposedTaint]) -> Result<(), Failure> {
         choice::refuse_missing(proposed, &self.reading, &self.semantics)
     }
 
-    /// What there is to say beside what was read.
+    /// Warnings beside the reading.
     pub(crate) fn view_warnings(&self) -> &ViewWarnings {
         &self.view_warnings
     }
 
-    /// Says what there is to say beside what was read.
+    /// Prints the warnings beside the reading.
     pub(crate) fn tell(&self, printer: &Printer<'_>) {
         self.view_warnings.tell(printer);
     }
 
-    /// Drops what was read, and keeps what there is to say beside it.
+    /// Drops the reading, and keeps the warnings beside it.
     pub(crate) fn into_view_warnings(self) -> ViewWarnings {
         let reading = self.reading;
         // Freeing a large cluster takes as long as printing the answer. Where no thread can be had, it is freed here.
@@ -232,24 +231,24 @@ impl<Read: WithPods> ClusterView<Read> {
         &self.reading.snapshot.pods
     }
 
-    /// What every report says about where it is from.
+    /// Source that every report states.
     pub(crate) fn basis(&self) -> Basis<'_> {
         Basis::new(&self.reading, &self.semantics, self.now)
     }
 
-    /// What the `proposed` taints do to what was read.
+    /// Impact of the `proposed` taints on the objects that were read.
     pub(crate) fn impact<'a>(&'a self, proposed: &'a [ProposedTaint]) -> Impact<'a> {
         self.basis().impact(proposed)
     }
 }
 
 impl ClusterView<Disruption> {
-    /// Whom the `proposed` taints hit, of the pods that were read, and what `guards` say to that.
+    /// Report of the pods read that the `proposed` taints affect, and of the results of `guards`.
     pub(crate) fn report(&self, proposed: &[ProposedTaint], guards: &[Guard]) -> ImpactReport {
         self.basis().report(proposed, guards)
     }
 
-    /// Whom the `proposed` taints hit if Kubernetes behaved otherwise.
+    /// Report of the `proposed` taints under another behavior of Kubernetes.
     pub(crate) fn report_under(
         &self,
         semantics: &Semantics,
@@ -265,7 +264,7 @@ mod tests {
     use super::*;
     use crate::commands::work::cluster_view::Pods;
 
-    /// What a call comes to where the view itself has nothing of that name.
+    /// Fallback of a call where the view itself has no method of that name.
     struct NotRead;
 
     /// Is found only where the view itself has nothing of that name.
@@ -295,7 +294,7 @@ mod tests {
 
     type Refused<Read> = fn(&ClusterView<Read>) -> NotRead;
 
-    /// This does not compile when a view answers what needs more than it has read.
+    /// This does not compile: the view needs more than it has read.
     #[test]
     fn verdicts_on_pods_that_were_not_read_do_not_compile() {
         let of_devices: [Refused<Devices>; 5] = [

@@ -92,7 +92,7 @@ impl UnitDrain<'_> {
         let answer = restart(client, &state.owner, &on, at, WriteMode::Store).await;
         match answer.map_err(failed)? {
             RestartAnswer::Accepted => printer.note(&format!("restarted {name}")),
-            // It is looked at again before the next try.
+            // It is read again before the next try.
             RestartAnswer::Changed => return Ok(()),
             RestartAnswer::Refused(message) => {
                 printer.warn(&format!("{name} cannot be restarted: {message}"));

@@ -1,4 +1,4 @@
-//! Permissions that a drain needs, asked for before anything is tainted.
+//! Permissions that a drain needs, checked before anything is tainted.
 
 use std::collections::BTreeMap;
 

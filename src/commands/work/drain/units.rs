@@ -32,7 +32,7 @@ use crate::error::Failure;
 use crate::model::DeviceTaintRule;
 use crate::report::blocker::Blocker;
 
-/// Longest time between two looks at a unit.
+/// Longest time between two reads of a unit.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// A drain whose devices are tainted.

@@ -1,4 +1,4 @@
-//! Making room for a pod: what is read, evicted, waited for, and removed again. Decisions are in `decide::make_room`.
+//! Making room for a pod: reads, evictions, waits, and the removal of rules. Decisions are in `decide::make_room`.
 
 mod prepare;
 mod run;

@@ -30,9 +30,9 @@ use crate::naming::phrase::few;
 pub(crate) struct RoomRequest {
     pub(crate) target: RoomTarget,
     pub(crate) limits: RoomLimits,
-    /// Whether a taint keeps the devices for the pod.
+    /// True if a taint keeps the devices for the pod.
     pub(crate) has_taint: bool,
-    /// Whether the question is answered beforehand.
+    /// True if the question is answered beforehand.
     pub(crate) yes: bool,
     pub(crate) timeout: Duration,
 }

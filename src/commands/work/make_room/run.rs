@@ -1,4 +1,4 @@
-//! Looks and evictions until the pod is scheduled, and the removal of the rules, whatever happened.
+//! Reads and evictions until the pod is scheduled, and the removal of the rules, whatever the result.
 
 use std::time::Duration;
 
@@ -178,7 +178,7 @@ pub(crate) async fn until_scheduled(
 
 /// Removes all rules for the pod with this UID, again and again while a retry may help.
 ///
-/// `was_stopped` says that a change may still be on its way.
+/// With `was_stopped`, a change may still be on its way.
 ///
 /// # Errors
 ///

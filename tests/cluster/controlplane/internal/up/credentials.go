@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// user is somebody whom the API server knows by a token.
+// user is a user that the API server knows by a token.
 type user struct {
 	Name       string `json:"name"`
 	Token      string `json:"token"`

@@ -21,7 +21,7 @@ const (
 type plane struct {
 	options options
 	folder  string
-	// lock keeps other runs from removing the folder. Go closes files that nobody refers to.
+	// lock keeps other runs from removing the folder. Go closes unreferenced files.
 	lock      *os.File
 	files     credentials
 	client    *client
@@ -85,7 +85,7 @@ func (options options) component(name string) ([]string, error) {
 	return []string{options.program, name}, nil
 }
 
-// start starts all components, with other ports if somebody else was faster with one of them.
+// start starts all components, with other ports if another process was faster with one of them.
 func (plane *plane) start(stop context.Context) error {
 	const attempts = 5
 	for attempt := 1; ; attempt++ {
@@ -188,7 +188,7 @@ func (plane *plane) kill() {
 	}
 }
 
-// freePorts are ports that nobody listens on at the moment.
+// freePorts are ports without a listener at the moment.
 func freePorts(count int) ([]int, error) {
 	var result []int
 	for range count {

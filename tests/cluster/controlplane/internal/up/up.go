@@ -78,7 +78,7 @@ func run(stop context.Context, cancel context.CancelFunc, options options) error
 	return plane.end(plane.serve(stop, commands))
 }
 
-// end kills the components and removes their files. After a failure somebody will want to read the
+// end kills the components and removes their files. After a failure the user will want to read the
 // logs: they stay until the next failure.
 func (plane *plane) end(err error) error {
 	plane.kill()
@@ -162,7 +162,7 @@ func (plane *plane) ready() *readyEvent {
 	}
 }
 
-// readCommands passes on the lines of stdin. The end of stdin is the end of whoever started us.
+// readCommands passes on the lines of stdin. The end of stdin is the end of the parent process.
 func readCommands(commands chan<- string, cancel context.CancelFunc) {
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {

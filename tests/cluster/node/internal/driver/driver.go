@@ -174,7 +174,7 @@ func (driver *driver) UnprepareResourceClaims(_ context.Context, claims []kubele
 	return results, driver.save()
 }
 
-// save replaces the file at once: whoever reads it sees one state or the other.
+// save replaces the file at once: readers see one state or the other.
 func (driver *driver) save() error {
 	content, err := json.Marshal(driver.claims)
 	if err != nil {

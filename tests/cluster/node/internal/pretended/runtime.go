@@ -1,7 +1,7 @@
 // Package pretended is a container runtime that runs nothing: containers are entries in a map. Those of the images
 // that --program names are an exception: they are run.
 //
-// What a pod's containers do is said in its annotations:
+// Annotations of a pod say what its containers do:
 //
 //	node.test/stops-after: 5s    how long they take to stop when they are asked to
 //	node.test/ends-after: 2s     how long they run before they end by themselves

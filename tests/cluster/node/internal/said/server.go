@@ -75,7 +75,7 @@ func say[M proto.Message](server *server, message M) M {
 }
 
 // addStrange adds to the message, and to everything in it, what a later version of the API may say: fields
-// of every kind, whose numbers nobody has given out.
+// of every kind, whose numbers are not assigned.
 func addStrange(message protoreflect.Message) {
 	message.Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
 		switch {

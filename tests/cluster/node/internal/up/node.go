@@ -226,7 +226,7 @@ func unmountBelow(folder string) {
 	}
 }
 
-// freePort is a port that nobody listens on at the moment.
+// freePort is a port without a listener at the moment.
 func freePort() (int, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -237,7 +237,7 @@ func freePort() (int, error) {
 }
 
 // writeConfiguration says how the kubelet differs from one on a machine of its own: no cgroups, no
-// packet filters, nobody who may talk to it, and no thresholds that a full disk could cross.
+// packet filters, no permitted clients, and no thresholds that a full disk could cross.
 func (node *node) writeConfiguration() (string, error) {
 	port, err := freePort()
 	if err != nil {

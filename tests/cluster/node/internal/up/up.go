@@ -99,7 +99,7 @@ func (node *node) ready() *readyEvent {
 	}
 }
 
-// readCommands passes on the lines of stdin. The end of stdin is the end of whoever started us.
+// readCommands passes on the lines of stdin. The end of stdin is the end of the parent process.
 func readCommands(commands chan<- string, cancel context.CancelFunc) {
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
