@@ -227,7 +227,7 @@ pub(super) async fn run(args: DedicateArgs, context: &Context) -> Result<ExitSta
     let prints_lines = args.format()?.is_none();
     let change = args.change.change();
     let source = args.change.source()?;
-    if change.mode().is_none() && !choice.needs_cluster() {
+    if change.mode().is_none() && source.from.is_empty() && !choice.needs_cluster() {
         terms.devices = selectors(choice);
         return args.print(&unserved(&terms), context);
     }
@@ -235,6 +235,10 @@ pub(super) async fn run(args: DedicateArgs, context: &Context) -> Result<ExitSta
     let (mutation, choice) = Box::pin(mutation.resolved(&choice, context)).await?;
     terms.devices = selectors(choice);
     let (Some(live), Some(rules)) = (mutation.view.live(), mutation.writable_rules()) else {
+        let (devices, taint) = (terms.devices.iter().cloned(), terms.taint());
+        let proposed = ProposedTaint::hypothetical_for(devices, &taint, mutation.view.now);
+        let view = &mutation.view;
+        refuse_unmatched(&proposed, &view.reading, &view.semantics)?;
         return args.print(&unserved(&terms), context);
     };
     let objects = DedicationObjects {

@@ -73,9 +73,8 @@ impl PlannedChange<'_> {
     pub fn summary_lines(&self) -> Vec<String> {
         match self.drains {
             None => self.lines.summary.clone(),
-            Some(Drains::ByTaint(lines)) => [lines.as_slice(), &self.lines.summary].concat(),
             // The report is that of a NoExecute taint: who is hit is the same, and how is not.
-            Some(Drains::ByEviction(lines, _)) => {
+            Some(Drains::ByEviction(lines, _) | Drains::ByTaint(lines)) => {
                 [lines.as_slice(), &self.lines.hardware, &self.lines.unknown].concat()
             }
             Some(Drains::Pods(evictions)) => {
@@ -97,8 +96,8 @@ impl PlannedChange<'_> {
         let mut lines = lines(self.rules);
         // Rows are those of an eviction by taint, which ignores budgets and comes at once.
         let is_by_taint = match self.drains {
-            None | Some(Drains::ByTaint(_)) => true,
-            Some(Drains::ByEviction(..) | Drains::Pods(_)) => false,
+            None => true,
+            Some(Drains::ByEviction(..) | Drains::ByTaint(_) | Drains::Pods(_)) => false,
         };
         if is_by_taint {
             lines.extend(self.lines.rows.iter().map(indented));

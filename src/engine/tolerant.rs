@@ -6,15 +6,13 @@
 //!
 //! Upstream: `taintTolerated` of the allocator in `k8s.io/dynamic-resource-allocation/structured`.
 
-use std::collections::BTreeSet;
 use std::fmt;
 
 use super::expression::DeviceExpression;
-use super::impact::{DeviceImpact, Impact};
 use super::tolerate::tolerates;
 use crate::model::{
-    ClaimSpec, Device, DeviceId, DriverName, Effect, NamespacedName, RequestKind, RequestTerms,
-    ResourceClaim, Snapshot, Taint, Toleration,
+    ClaimSpec, Device, DriverName, NamespacedName, RequestKind, RequestTerms, ResourceClaim,
+    Snapshot, Taint, Toleration,
 };
 
 /// Claim or template that tolerates the taints of a device.
@@ -67,38 +65,6 @@ fn idle(snapshot: &Snapshot) -> impl Iterator<Item = (&ResourceClaim, &ClaimSpec
     let claims = snapshot.claims.iter();
     let idle = claims.filter(|claim| claim.allocation.is_none());
     idle.filter_map(|claim| Some((claim, claim.spec.as_deref()?)))
-}
-
-/// The selected devices that a claim without devices may get although the proposed taints are there.
-///
-/// The nodes on which its pods may run are not considered: a device too many may be taken, never one too few.
-#[must_use]
-pub fn takeable(snapshot: &Snapshot, impact: &Impact<'_>) -> BTreeSet<DeviceId> {
-    let waiting: Vec<&ClaimSpec> = idle(snapshot).map(|(_, spec)| spec).collect();
-    if waiting.is_empty() {
-        return BTreeSet::new();
-    }
-    let is_taken = |device: &&DeviceImpact<'_>| {
-        let proposed = impact.rules.iter().filter(|rule| {
-            let selector = rule.proposed.selector.as_ref();
-            selector.is_none_or(|selector| selector.has_names_of(&device.id))
-        });
-        let proposed = proposed.map(|rule| &rule.proposed.taint);
-        let known = device.taints.iter().map(|taint| taint.taint);
-        let taints: Vec<&Taint> = proposed
-            .chain(known)
-            .filter(|taint| matches!(taint.effect, Effect::NoSchedule | Effect::NoExecute))
-            .collect();
-        let place = TaintedDevice {
-            snapshot,
-            taints: &taints,
-            driver: &device.id.driver,
-            device: None,
-        };
-        waiting.iter().any(|spec| place.takes(spec))
-    };
-    let taken = impact.devices.iter().filter(is_taken);
-    taken.map(|device| device.id.clone()).collect()
 }
 
 /// A device with its taints.

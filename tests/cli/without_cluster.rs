@@ -53,6 +53,7 @@ fn saved_objects_are_rehearsed_on_and_never_changed() {
             "dedicate 'gpu.example.com/node-2/*' --to research -o yaml",
             0,
         ),
+        ("dedicate gpu.example.com/node-77/gpu-0 --to research", 1),
         ("make-room pod/none-such -n research", 1),
     ] {
         let line = line.replace("{}", DEVICE);
@@ -65,6 +66,13 @@ fn saved_objects_are_rehearsed_on_and_never_changed() {
         )];
         assert_refused(devicetaint, &refused);
     }
+}
+
+#[test]
+fn question_names_evicted_pods_with_admin_access() {
+    let line = "add gpu.example.com/node-3/gpu-6 a.io/k:NoExecute --dry-run=client";
+    let run = devicetaint(&format!("{line} --from examples/cluster.yaml"));
+    assert!(run.stderr.contains("gpu-monitor-ztccc"), "{}", run.shown());
 }
 
 #[test]

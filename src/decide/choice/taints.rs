@@ -52,14 +52,14 @@ impl Choice {
 
     /// Warning about an assumed taint, or about one whose effect does nothing by itself.
     #[must_use]
-    pub fn warning(&self) -> Option<Warning> {
-        match (&self.by, &self.taint) {
-            (ChoiceBasis::Selectors(_), None) => Some(unnamed()),
-            (ChoiceBasis::Selectors(_), Some(taint)) => {
-                (taint.effect == Effect::None).then(looked_at_as_no_execute)
-            }
-            (ChoiceBasis::Rules(_) | ChoiceBasis::Manifests(_), _) => None,
+    pub fn warning(&self, proposed: &[ProposedTaint]) -> Option<Warning> {
+        if let (ChoiceBasis::Selectors(_), None) = (&self.by, &self.taint) {
+            return Some(unnamed());
         }
+        let mut effects = proposed.iter().map(|proposed| &proposed.taint.effect);
+        effects
+            .any(|effect| *effect == Effect::None)
+            .then(looked_at_as_no_execute)
     }
 }
 

@@ -124,7 +124,7 @@ impl PodClass {
             Self::Unmanaged => "nothing recreates them",
             Self::DaemonSet => "DaemonSet",
             Self::Admin => "admin access",
-            Self::Tolerant => "tolerates the taint",
+            Self::Tolerant => "tolerates NoExecute",
             Self::KeepsClaim => "replacement uses the same claim",
             Self::NotEvicted => "not evicted by taints",
         }

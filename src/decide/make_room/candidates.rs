@@ -7,7 +7,9 @@ use crate::assess::{DeviceBasis, completeness, do_not_disrupt};
 use crate::engine::allocator::room::can_use;
 use crate::engine::allocator::{PendingClaim, SearchBasis};
 use crate::engine::claim_names;
-use crate::model::{DeviceId, Kind, NamespacedName, Phase, Pod, ResourceClaim, Snapshot, Uid};
+use crate::model::{
+    DeviceId, Kind, NamespacedName, Phase, Pod, RequestKind, ResourceClaim, Snapshot, Uid,
+};
 
 /// Kind of the owner of a mirror pod: the node whose kubelet runs it from a file.
 const MIRROR_OWNER: &str = "Node";
@@ -163,6 +165,17 @@ fn movability(pod: &Pod, claims: &[&ResourceClaim], beneficiary: Beneficiary<'_>
         .map_or(Movability::Evictable, |(_, why)| Movability::Stays(why))
 }
 
+/// True if all requests of the claim are for admin access, which takes no device from another claim.
+fn is_admin_access_only(claim: &ResourceClaim) -> bool {
+    let requests = claim.spec.iter().flat_map(|spec| &spec.requests);
+    let mut kinds = requests.map(|request| &request.kind).peekable();
+    kinds.peek().is_some()
+        && kinds.all(|kind| match kind {
+            RequestKind::Exactly(terms) => terms.admin_access,
+            RequestKind::FirstAvailable(_) | RequestKind::Unknown => false,
+        })
+}
+
 /// Pending pods that may get `devices` although they are kept for the waiting pod: of the same priority or a higher one,
 /// with a claim that holds nothing yet, tolerates the taint and can use one of the devices.
 #[must_use]
@@ -192,6 +205,7 @@ pub fn rivals(
                 },
             };
             claim.allocation.is_none()
+                && !is_admin_access_only(claim)
                 && lacking(claim, &waiting.uid).is_empty()
                 && can_use(&pending, devices)
         })

@@ -10,7 +10,6 @@ mod kubelet_node;
 mod rule_lifecycle;
 mod rules_and_pools;
 mod settle;
-mod takeable;
 mod termination_blocker;
 mod uncovered;
 mod verdicts;

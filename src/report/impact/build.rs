@@ -7,7 +7,7 @@ use super::finding::Finding;
 use super::note::{self, NoteCode};
 use super::published::Published;
 use super::release_time::{
-    note_freed, note_hardware_in_use, note_open_parts, note_selected_hardware_in_use, note_takers,
+    note_freed, note_hardware_in_use, note_open_parts, note_selected_hardware_in_use,
     note_unknown_ends,
 };
 use super::replacements::Replacements;
@@ -22,7 +22,6 @@ use crate::assess::{
     ReportCompleteness, TaintCounts,
 };
 use crate::decide::publish::{ControllerAnswer, OtherTreatment};
-use crate::engine::tolerant::takeable;
 use crate::engine::{
     self, Defect, DeviceImpact, Impact, PodImpact, ProposedTaint, RuleImpact, Semantics,
 };
@@ -66,7 +65,6 @@ impl ImpactReport {
             note_hardware_in_use(&mut devices, &assessed.assessment.siblings);
             note_selected_hardware_in_use(&mut devices, &basis.reading.snapshot, impact);
             note_open_parts(&mut devices, &assessed.assessment.open_parts);
-            note_takers(&mut devices, &takeable(&basis.reading.snapshot, impact));
             if assessed.assessment.totals.has_unknown_ends() {
                 note_unknown_ends(&mut devices, &basis.reading.snapshot, impact, basis.now);
             }
@@ -310,7 +308,6 @@ fn device(impact: &DeviceImpact<'_>, proposed: &[&ProposedTaint]) -> Device {
             .collect(),
         release_time: None,
         not_released_reason: None,
-        may_be_reallocated: false,
         release_time_if_running: None,
     }
 }

@@ -122,14 +122,6 @@ pub(super) fn note_open_parts(
     });
 }
 
-/// Notes the devices that a waiting claim may get.
-pub(super) fn note_takers(devices: &mut [Device], takeable: &BTreeSet<DeviceId>) {
-    let names: BTreeSet<String> = takeable.iter().map(ToString::to_string).collect();
-    for device in devices {
-        device.may_be_reallocated = names.contains(&device.device);
-    }
-}
-
 /// Notes that it is not known when devices become free that are in use `now`, or are the same hardware as one that is:
 /// whether the pods on them can end could not be read.
 pub(super) fn note_unknown_ends(

@@ -265,10 +265,11 @@ impl ImpactReport {
     /// The first rows as lines of equal columns, for a question; empty if nothing is evicted.
     #[must_use]
     pub fn row_lines(&self) -> Vec<String> {
-        let pods = sorted(self.affected_pods.iter().filter(|pod| !is_monitor(pod)));
-        if !pods.iter().any(|pod| pod.outcome.is_evicted()) {
+        let all = sorted(self.affected_pods.iter());
+        if !all.iter().any(|pod| pod.outcome.is_evicted()) {
             return Vec::new();
         }
+        let (monitors, pods): (Vec<&Pod>, Vec<&Pod>) = all.iter().partition(|pod| is_monitor(pod));
         let rows = if pods.len() > ASKED {
             by_workload(&pods)
         } else {
@@ -286,6 +287,7 @@ impl ImpactReport {
         if more > 0 {
             lines.push(format!("more workloads: {more}"));
         }
+        lines.extend(monitor_line(&monitors));
         lines
     }
 }

@@ -182,14 +182,9 @@ fn seconds(at: Time, report: &ImpactReport) -> i64 {
 
 fn one_device(device: &Device, report: &ImpactReport) -> Option<String> {
     let name = device.device.rsplit('/').next().unwrap_or_default();
-    let may_be_taken = if device.may_be_reallocated {
-        " unless a waiting claim gets it"
-    } else {
-        ""
-    };
     let free = |at: Time| match seconds(at, report) {
-        ..=0 => format!("{name} is free now{may_be_taken}"),
-        later => format!("{name} is free at {}{may_be_taken}", after(later)),
+        ..=0 => format!("{name} is free now"),
+        later => format!("{name} is free at {}", after(later)),
     };
     match (device.release_time, device.not_released_reason) {
         (Some(at), _) => Some(free(at)),
@@ -266,13 +261,6 @@ fn many_devices(devices: &[Device], report: &ImpactReport) -> Option<String> {
     if may_be > 0 {
         let running = running(&report.assessment.totals);
         line.push_str(&format!("; {may_be} if {running} ready: not read"));
-    }
-    let is_taken = |it: &Device| {
-        let becomes_free = it.release_time.or(it.release_time_if_running);
-        it.may_be_reallocated && becomes_free.is_some()
-    };
-    if devices.iter().any(is_taken) {
-        line.push_str("; a waiting claim may get one");
     }
     Some(line)
 }

@@ -439,10 +439,6 @@ pub struct Device {
     /// Why the evictions do not free the device, or possibly do not; null if `releaseTime` is set, or if unknown.
     #[serde(default)]
     pub not_released_reason: Option<NotReleased>,
-    /// True if a claim that waits for devices tolerates the taints of the device, so that this claim may get
-    /// the device when the device becomes free. Also false if unknown.
-    #[serde(default)]
-    pub may_be_reallocated: bool,
     /// When it becomes free if the nodes and drivers of its pods are running, where that is not known; for words.
     #[serde(skip)]
     pub release_time_if_running: Option<Time>,

@@ -21,7 +21,7 @@ pub enum Goal {
 /// `none-LANE` (effect None, gpu-0), `hold-LANE` (NoSchedule, gpu-1) and `hard-LANE` (NoExecute,
 /// gpu-1) are there, and `held-LANE` and `gone-LANE`, which a finalizer holds; the latter is being
 /// deleted.
-pub const COMMANDS: [(&str, Goal); 48] = [
+pub const COMMANDS: [(&str, Goal); 47] = [
     ("preview GPU0 KEY=z:NoExecute -o json", Goal::Answer),
     (
         "preview GPU0 KEY=z:NoExecute -o json --strict",
@@ -73,10 +73,6 @@ pub const COMMANDS: [(&str, Goal); 48] = [
     ),
     (
         "add GPU0 KEY=new:NoExecute --yes --dry-run=server",
-        Goal::Nothing,
-    ),
-    (
-        "add GPU0 KEY=new:NoExecute --yes --dry-run=client",
         Goal::Nothing,
     ),
     (
