@@ -143,7 +143,12 @@ fn gaps<'a>(
 fn is_about_evictions(gap: &Gap) -> bool {
     let kind = gap.kind();
     let is_one_of = |kind: Kind| {
-        kind == Kind::PodDisruptionBudget || kind == Kind::Node || Kind::WORKLOADS.contains(&kind)
+        let others = [
+            Kind::PodDisruptionBudget,
+            Kind::Node,
+            Kind::ResourceClaimTemplate,
+        ];
+        others.contains(&kind) || Kind::WORKLOADS.contains(&kind)
     };
     kind.is_some_and(is_one_of) || gap.what == Gap::REPLACEMENTS
 }
@@ -160,6 +165,7 @@ mod tests {
         for gap in [
             Gap::of(Kind::PodDisruptionBudget, "denied"),
             Gap::of(Kind::Node, "denied"),
+            Gap::of(Kind::ResourceClaimTemplate, "denied"),
             Gap::of(Kind::ReplicaSet, "denied"),
             Gap::of_replacements("denied"),
         ] {

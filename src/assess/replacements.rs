@@ -257,15 +257,17 @@ fn gaps(replacement: &Replacement<'_>, reading: &Reading) -> Vec<Gap> {
     unread.into_iter().chain(reasons).chain(more).collect()
 }
 
-/// Gaps of unread classes or nodes; absent where the unread kind is reported as a gap of replacements
+/// Gaps of unread classes, nodes or templates; absent where the unread kind is reported as a gap of replacements
 /// already. A gap of the kind itself tells only what else is unknown without it.
 fn unread(reading: &Reading) -> Vec<Gap> {
     if reading.gaps.iter().any(|gap| gap.what == Gap::REPLACEMENTS) {
         return Vec::new();
     }
     let gap_of = |kind: Kind| reading.gaps.iter().find(|gap| gap.kind() == Some(kind));
+    let templates = Some(Kind::ResourceClaimTemplate).filter(|kind| gap_of(*kind).is_some());
     let (denied, absent): (Vec<Kind>, Vec<Kind>) = [Kind::DeviceClass, Kind::Node]
         .into_iter()
+        .chain(templates)
         .filter(|kind| !reading.known.contains(kind) || gap_of(*kind).is_some())
         .partition(|kind| gap_of(*kind).is_some());
     let denied = denied.into_iter().filter_map(|kind| {
@@ -374,9 +376,10 @@ fn count(range: Range) -> Count {
 /// which is a gap of replacements then.
 #[must_use]
 pub fn completeness(reading: &Reading) -> Completeness {
+    let has_gap = |kind: Kind| reading.gaps.iter().any(|gap| gap.kind() == Some(kind));
     let is_read = |kind: Kind| {
         // A kind that was read in part is known, and has a gap.
-        reading.known.contains(&kind) && !reading.gaps.iter().any(|gap| gap.kind() == Some(kind))
+        reading.known.contains(&kind) && !has_gap(kind)
     };
     let mut gaps = reading.gaps.iter();
     Completeness {
@@ -385,6 +388,7 @@ pub fn completeness(reading: &Reading) -> Completeness {
         rules: is_read(Kind::DeviceTaintRule),
         classes: is_read(Kind::DeviceClass),
         nodes: is_read(Kind::Node) && !gaps.any(|gap| gap.what == Gap::REPLACEMENTS),
+        templates: !has_gap(Kind::ResourceClaimTemplate),
     }
 }
 

@@ -46,7 +46,7 @@ const BUDGETS: Need = Need(&["list"], What::Budgets);
 const WORKLOADS: Need = Need(&["get", "list"], What::Workloads);
 /// Events of evicted pods, which show the history of a rule.
 const EVENTS: Need = Need(&["list"], What::Events);
-/// Templates of claims, which show the tolerations of future pods.
+/// Templates of claims, which show the requests and tolerations of future pods.
 const TEMPLATES: Need = Need(&["list"], What::Templates);
 /// The namespaces that dedications are for.
 const NAMESPACES: Need = Need(&["list"], What::Namespaces);
@@ -120,15 +120,15 @@ macro_rules! purposes {
 
 purposes! {
     /// Reading what a preview needs, from the cluster alone.
-    Preview: "preview", Looks, OrDump, Rules, [FACTS, CLASSES, PODS, BUDGETS, WORKLOADS, NODES];
+    Preview: "preview", Looks, OrDump, Rules, [FACTS, CLASSES, PODS, BUDGETS, WORKLOADS, TEMPLATES, NODES];
     /// Choosing among devices, and everything that a preview of the choice needs.
-    Plan: "plan", Looks, OrDump, Rules, [FACTS, CLASSES, PODS, BUDGETS, WORKLOADS, NODES];
+    Plan: "plan", Looks, OrDump, Rules, [FACTS, CLASSES, PODS, BUDGETS, WORKLOADS, TEMPLATES, NODES];
     /// A preview that is compared with what the controller says, by rules that are made for that.
-    Publish: "publish", Acts, Live, Rules, [FACTS, CLASSES, PODS, BUDGETS, WORKLOADS, NODES, Need(&["get", "create", "patch", "delete"], What::Rules)];
+    Publish: "publish", Acts, Live, Rules, [FACTS, CLASSES, PODS, BUDGETS, WORKLOADS, TEMPLATES, NODES, Need(&["get", "create", "patch", "delete"], What::Rules)];
     /// Making rules, and completing those that an interrupted run has made.
-    Add: "add", Acts, Live, Rules, [FACTS, CLASSES, PODS, BUDGETS, WORKLOADS, NODES, Need(&["get", "create", "patch"], What::Rules)];
+    Add: "add", Acts, Live, Rules, [FACTS, CLASSES, PODS, BUDGETS, WORKLOADS, TEMPLATES, NODES, Need(&["get", "create", "patch"], What::Rules)];
     /// Making rules stronger, and waiting for what they do.
-    Escalate: "escalate", Acts, Live, Rules, [FACTS, CLASSES, PODS, BUDGETS, WORKLOADS, Need(&["get", "patch"], What::Rules), WATCH, NODES];
+    Escalate: "escalate", Acts, Live, Rules, [FACTS, CLASSES, PODS, BUDGETS, WORKLOADS, TEMPLATES, Need(&["get", "patch"], What::Rules), WATCH, NODES];
     /// Making rules weaker.
     Deescalate: "deescalate", Acts, Live, Rules, [FACTS, PODS, Need(&["get", "patch"], What::Rules)];
     /// Deleting rules, and waiting until their devices are free of them.
@@ -154,13 +154,13 @@ purposes! {
     /// Tolerations of a taint.
     Tolerations: "tolerations", Looks, OrDump, Dedications, [FACTS, TEMPLATES];
     /// Draining devices: rules, evictions and restarts.
-    Drain: "drain", Acts, Live, Rules, [FACTS, Need(&["get", "list"], What::Pods), BUDGETS, WORKLOADS, NODES, WATCH, Need(&["get", "create", "patch"], What::Rules), EVICTIONS, RESTARTS];
+    Drain: "drain", Acts, Live, Rules, [FACTS, Need(&["get", "list"], What::Pods), BUDGETS, WORKLOADS, TEMPLATES, NODES, WATCH, Need(&["get", "create", "patch"], What::Rules), EVICTIONS, RESTARTS];
     /// Looking at drains.
     DrainStatus: "drain-status", Looks, Live, Rules, [FACTS, PODS];
     /// Undoing a drain.
     Restore: "restore", Acts, Live, Rules, [FACTS, PODS, Need(&["get", "delete"], What::Rules), NODES];
     /// Evicting pods so that another one gets their devices.
-    MakeRoom: "make-room", Acts, Live, Rules, [FACTS, Need(&["get", "list"], What::Pods), BUDGETS, WORKLOADS, NODES, Need(&["get", "create", "patch", "delete"], What::Rules), EVICTIONS];
+    MakeRoom: "make-room", Acts, Live, Rules, [FACTS, Need(&["get", "list"], What::Pods), BUDGETS, WORKLOADS, TEMPLATES, NODES, Need(&["get", "create", "patch", "delete"], What::Rules), EVICTIONS];
 }
 
 impl Purpose {
@@ -354,6 +354,7 @@ mod tests {
             assert_eq!(has("poddisruptionbudgets"), needs, "{purpose:?}");
             assert_eq!(has("jobsets"), needs, "{purpose:?}");
             assert_eq!(has("deployments"), needs, "{purpose:?}");
+            assert!(has("resourceclaimtemplates") || !needs, "{purpose:?}");
         }
     }
 }

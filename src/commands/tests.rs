@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use super::cli::run_in;
 use super::context::Context;
 use crate::cluster::Purpose;
-use crate::cluster::live_tests::server::{Answer, RULES, Server, resources};
+use crate::cluster::live_tests::server::{Answer, RULES, Server, TEMPLATES, resources, templates};
 use crate::error::{ExitStatus, Failure};
 use crate::output::Printer;
 
@@ -324,5 +324,29 @@ async fn a_version_that_is_newer_than_this_plugin_is_told_by_whoever_looks() {
             told.contains("newer than the versions that this plugin knows"),
             "{line}: {outcome:?} {told}"
         );
+    }
+}
+
+#[tokio::test]
+async fn replacements_are_judged_by_the_template_that_they_will_come_from() {
+    for (answer, expected) in [
+        (templates(Some(1)), "true"),
+        (templates(Some(4)), "false"),
+        (templates(None), "true"),
+        (Answer::forbidden("eve"), "null"),
+    ] {
+        let server = Server::start().await;
+        server.answer_generated();
+        server.answer(TEMPLATES, [answer]);
+        let run = Run::on(&server);
+        let preview = "preview gpu.example.com/node-1/gpu-0 a.example.com/k:NoExecute -o json";
+        let outcome = run.of(preview).await;
+        assert!(outcome.is_ok(), "{outcome:?} {}", run.stderr.text());
+        let report: serde_json::Value = serde_json::from_str(&run.stdout.text()).unwrap();
+        let found = &report["replacements"]["claimReplacements"][0]["placeable"];
+        assert_eq!(found.to_string(), expected, "{report:#}");
+        let gaps = report["incomplete"].to_string();
+        let is_told = gaps.contains("cannot list resourceclaimtemplates");
+        assert_eq!(is_told, expected == "null", "{gaps}");
     }
 }

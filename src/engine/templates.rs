@@ -58,14 +58,10 @@ impl<'a> Templates<'a> {
         if self.by_name.is_empty() {
             return None;
         }
-        let template = pod.claims.iter().find_map(|entry| match &entry.source {
-            ClaimSource::Template {
-                template,
-                generated: Some(name),
-            } if name == claim => Some(template),
-            ClaimSource::Template { .. } | ClaimSource::Claim(_) | ClaimSource::Unknown => None,
-        })?;
-        let key = (pod.name.namespace.as_str(), template.as_str());
+        let key = (
+            pod.name.namespace.as_str(),
+            template_of(pod, claim)?.as_str(),
+        );
         self.by_name.get(&key).copied()
     }
 
@@ -104,6 +100,17 @@ impl<'a> Templates<'a> {
             ReplacementTolerations::or,
         )
     }
+}
+
+/// The template from which the claim of this name was made for `pod`.
+pub(crate) fn template_of<'p>(pod: &'p Pod, claim: &ObjectName) -> Option<&'p ObjectName> {
+    pod.claims.iter().find_map(|entry| match &entry.source {
+        ClaimSource::Template {
+            template,
+            generated: Some(name),
+        } if name == claim => Some(template),
+        ClaimSource::Template { .. } | ClaimSource::Claim(_) | ClaimSource::Unknown => None,
+    })
 }
 
 /// Tolerations of the requests of `spec` that stand for those whose device has the taint; of all requests where the

@@ -223,7 +223,7 @@ macro_rules! for_each_kind {
                 spelled: "ResourceClaimTemplate", plural: "resourceclaimtemplates", group: "resource.k8s.io", scope: Namespace,
                 need: Optional, affects: Details, read: Protobuf, saved: Always,
                 served: Devices, counted: Nothing,
-                without: "tolerations of future pods are unknown",
+                without: "requests and tolerations of future pods are unknown",
             }
             /// The policies that change objects while they are stored.
             MutatingAdmissionPolicy in mutating_policies {

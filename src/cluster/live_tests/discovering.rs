@@ -1,6 +1,6 @@
 //! Discovery, and permissions of users.
 
-use super::server::{Answer, CLAIMS, RULES, SLICES, Server, resources};
+use super::server::{Answer, CLAIMS, RULES, SLICES, Server, TEMPLATES, resources};
 use crate::cluster::{ClusterError, Detail, discover, read_devices, with_admission};
 use crate::model::Kind;
 
@@ -142,7 +142,11 @@ async fn user_who_may_not_discover_gets_the_versions_that_answer() {
     let server = Server::start().await;
     server.answer("/apis/resource.k8s.io", [Answer::forbidden("eve")]);
     server.answer("/version", [Answer::forbidden("eve")]);
-    for (path, kind) in [(SLICES, "ResourceSlice"), (CLAIMS, "ResourceClaim")] {
+    for (path, kind) in [
+        (SLICES, "ResourceSlice"),
+        (CLAIMS, "ResourceClaim"),
+        (TEMPLATES, "ResourceClaimTemplate"),
+    ] {
         let list =
             format!(r#"{{"kind":"{kind}List","apiVersion":"resource.k8s.io/v1","items":[]}}"#);
         server.answer(&format!("{path}?limit=1"), [Answer::json(&list)]);

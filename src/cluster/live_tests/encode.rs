@@ -107,6 +107,11 @@ pub(super) fn slice(node: &str, devices: &[&str]) -> Vec<u8> {
 
 /// A claim of namespace `ml` that holds `device` of `node` for `consumer`: a pod, or `group/NAME`.
 pub(super) fn claim(name: &str, node: &str, device: &str, consumer: &str) -> Vec<u8> {
+    [metadata("ml", name), held(node, device, consumer)].concat()
+}
+
+/// The status of a claim that holds `device` of `node` for `consumer`.
+fn held(node: &str, device: &str, consumer: &str) -> Vec<u8> {
     let result = [
         text(1, "gpu"),
         text(2, "gpu.example.com"),
@@ -124,7 +129,41 @@ pub(super) fn claim(name: &str, node: &str, device: &str, consumer: &str) -> Vec
     };
     let uid = text(5, &format!("uid-of-{consumer}"));
     let reserved = message(2, &[reserved.concat(), uid]);
-    [metadata("ml", name), message(3, &[allocation, reserved])].concat()
+    message(3, &[allocation, reserved])
+}
+
+/// What a claim or a template asks for: `count` devices of the class `gpu`.
+fn requests(count: u64) -> Vec<u8> {
+    let exactly = [text(1, "gpu"), text(3, "ExactCount"), number(4, count)];
+    let request = message(1, &[text(1, "gpu"), message(2, &exactly)]);
+    message(2, &[message(1, &[request])])
+}
+
+/// The template `gpus` of namespace `ml` for `count` devices.
+pub(super) fn template(count: u64) -> Vec<u8> {
+    [metadata("ml", "gpus"), message(2, &[requests(count)])].concat()
+}
+
+/// claim-1, which was made for pod-1 from that template when it asked for one device, and holds gpu-0 of node-1.
+pub(super) fn generated_claim() -> Vec<u8> {
+    let (kind, name, version) = (text(1, "Pod"), text(3, "pod-1"), text(5, "v1"));
+    let owner = [kind, name, text(4, "uid-of-pod-1"), version, number(6, 1)];
+    let named = [text(1, "claim-1"), text(3, "ml"), text(5, "uid-of-claim-1")];
+    let metadata = message(1, &[named.concat(), message(13, &owner)]);
+    [metadata, requests(1), held("node-1", "gpu-0", "pod-1")].concat()
+}
+
+/// pod-1 of `node-1`, which uses that claim.
+pub(super) fn pod_of_template() -> Vec<u8> {
+    let claims = message(39, &[text(1, "gpu"), text(4, "gpus")]);
+    let spec = message(2, &[text(10, "node-1"), claims]);
+    let generated = message(15, &[text(1, "gpu"), text(2, "claim-1")]);
+    [metadata("ml", "pod-1"), spec, message(3, &[generated])].concat()
+}
+
+/// The class `gpu`, of all devices.
+pub(super) fn class() -> Vec<u8> {
+    metadata("", "gpu")
 }
 
 /// A pod of namespace `ml` on `node` that refers to `claim`.

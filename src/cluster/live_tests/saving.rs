@@ -1,13 +1,12 @@
 //! Everything that a preview may need, to be saved.
 
-use super::server::{Answer, CLAIMS, PODS, RULES, SLICES, Server};
+use super::server::{Answer, CLAIMS, PODS, RULES, SLICES, Server, TEMPLATES};
 use crate::cluster::{ClusterError, discover, read_everything};
 use crate::model::{Affects, Kind};
 
 const NODES: &str = "/api/v1/nodes";
 const BUDGETS: &str = "/apis/policy/v1/poddisruptionbudgets";
 const CLASSES: &str = "/apis/resource.k8s.io/v1/deviceclasses";
-const TEMPLATES: &str = "/apis/resource.k8s.io/v1/resourceclaimtemplates";
 
 fn list(kind: &str, items: &str, next: &str) -> Answer {
     Answer::json(&format!(

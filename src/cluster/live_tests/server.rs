@@ -118,6 +118,7 @@ pub(crate) struct Server {
 pub(crate) const SLICES: &str = "/apis/resource.k8s.io/v1/resourceslices";
 pub(crate) const CLAIMS: &str = "/apis/resource.k8s.io/v1/resourceclaims";
 pub(crate) const RULES: &str = "/apis/resource.k8s.io/v1/devicetaintrules";
+pub(crate) const TEMPLATES: &str = "/apis/resource.k8s.io/v1/resourceclaimtemplates";
 pub(crate) const PODS: &str = "/api/v1/pods";
 
 impl Server {
@@ -166,6 +167,7 @@ impl Server {
                 "resourceclaimtemplates",
             ])],
         );
+        server.answer(TEMPLATES, [templates(None)]);
         server.answer(SLICES, [Answer::ok(slices())]);
         server.answer(CLAIMS, [Answer::ok(claims())]);
         server.answer(
@@ -194,6 +196,23 @@ impl Server {
                 *answer = Answer::Ends(body.clone(), body.len());
             }
         }
+    }
+
+    /// Answers with pod-1, which uses a claim from a template, as the only pod with devices.
+    pub(crate) fn answer_generated(&self) {
+        let list = |kind, item| Answer::ok(encode::list("resource.k8s.io/v1", kind, &[item], ""));
+        self.answer(CLAIMS, [list("ResourceClaim", encode::generated_claim())]);
+        let classes = "/apis/resource.k8s.io/v1/deviceclasses";
+        self.answer(classes, [list("DeviceClass", encode::class())]);
+        let pod = encode::object("v1", "Pod", &encode::pod_of_template());
+        self.answer("/api/v1/namespaces/ml/pods/pod-1", [Answer::ok(pod)]);
+        let nodes = r#""items":[{"metadata":{"name":"node-1"}},{"metadata":{"name":"node-2"}}]"#;
+        let kind = r#""apiVersion":"meta.k8s.io/v1","kind":"PartialObjectMetadataList""#;
+        let nodes = Answer::json(&format!(r#"{{{kind},"metadata":{{}},{nodes}}}"#));
+        self.answer("/api/v1/nodes", [nodes]);
+        let cordoned = "/api/v1/nodes?fieldSelector=spec.unschedulable%3Dtrue&limit=1000";
+        let none = r#"{"apiVersion":"v1","kind":"NodeList","metadata":{},"items":[]}"#;
+        self.answer(cordoned, [Answer::json(none)]);
     }
 
     /// Requests, in order.
@@ -301,6 +320,13 @@ pub(crate) fn resources(names: &[&str]) -> Answer {
         r#"{{"kind":"APIResourceList","resources":[{}]}}"#,
         resources.join(",")
     ))
+}
+
+/// Templates: the one that claims are made from, for so many devices; none where that is absent.
+pub(crate) fn templates(count: Option<u64>) -> Answer {
+    let items: Vec<_> = count.map(encode::template).into_iter().collect();
+    let kind = "ResourceClaimTemplate";
+    Answer::ok(encode::list("resource.k8s.io/v1", kind, &items, ""))
 }
 
 pub(super) fn slices() -> Vec<u8> {

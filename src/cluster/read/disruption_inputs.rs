@@ -14,15 +14,17 @@ use crate::cluster::client::api::ApiClient;
 use crate::cluster::discovery::discover::ServedKinds;
 use crate::cluster::error::ClusterError;
 use crate::model::{
-    DeviceId, Gap, Kind, Node, NodeName, Pod, PodDisruptionBudget, Reading, SliceNodes, Snapshot,
+    DeviceId, Gap, Kind, Node, NodeName, Pod, PodDisruptionBudget, Reading, ResourceClaimTemplate,
+    SliceNodes, Snapshot,
 };
 use crate::wire::Detail;
 
-/// Data for such a report that is read before its pods are known: budgets, device classes, nodes, and all pods
-/// with claims if most of them are expected to be concerned. Failures are those of the answer that uses it.
+/// Data for such a report that is read before its pods are known: budgets, claim templates, device classes, nodes, and
+/// all pods with claims if most of them are expected to be concerned. Failures are those of the answer that uses it.
 pub struct EarlyInputs {
     pods: Result<Option<List<Pod>>, ClusterError>,
     budgets: Result<Outcome<PodDisruptionBudget>, ClusterError>,
+    templates: Result<Outcome<ResourceClaimTemplate>, ClusterError>,
     places: Result<PlacementInputs, ClusterError>,
 }
 
@@ -35,6 +37,7 @@ impl EarlyInputs {
         with_pods: bool,
     ) -> Self {
         let budgets = all::<PodDisruptionBudget>(client, served);
+        let templates = all::<ResourceClaimTemplate>(client, served);
         let places = PlacementInputs::read(client, served, known, NodeDetail::Metadata);
         let pods = async {
             if with_pods {
@@ -43,10 +46,11 @@ impl EarlyInputs {
                 Ok(None)
             }
         };
-        let (budgets, places, pods) = futures::join!(budgets, places, pods);
+        let (budgets, templates, places, pods) = futures::join!(budgets, templates, places, pods);
         Self {
             pods,
             budgets,
+            templates,
             places,
         }
     }
@@ -75,19 +79,20 @@ pub async fn read_pods_and_disruption_inputs(
         Some(EarlyInputs {
             pods,
             budgets,
+            templates,
             places,
-        }) => (pods?, Some((budgets, places))),
+        }) => (pods?, Some((budgets, templates, places))),
         None => (None, None),
     };
     let inputs = async {
-        let (budgets, places) = match early {
+        let (budgets, templates, places) = match early {
             Some(early) => early,
             None => {
                 let read = EarlyInputs::read(client, served, known, false).await;
-                (read.budgets, read.places)
+                (read.budgets, read.templates, read.places)
             }
         };
-        Ok((budgets?, places?))
+        Ok((budgets?, templates?, places?))
     };
     let reader = Reader {
         client,
@@ -101,8 +106,9 @@ pub async fn read_pods_and_disruption_inputs(
     };
     let pods = read_noted_pods(client, served, reading, arriving, selects);
     let pods = with_owner_lists(&owners, pods, |kind| all_of_kind(&reader, kind));
-    let ((reading, listed), (budgets, places), first) = futures::try_join!(pods, inputs, first)?;
-    let reading = with(reading, budgets);
+    let ((reading, listed), (budgets, templates, places), first) =
+        futures::try_join!(pods, inputs, first)?;
+    let reading = with(with(reading, budgets), templates);
     let names: BTreeSet<NodeName> = reading
         .snapshot
         .pods

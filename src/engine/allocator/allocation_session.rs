@@ -10,7 +10,7 @@ use super::available::available;
 use super::candidate_devices::{FittingDevices, pools_in_reach};
 use super::claim_group::ClaimGroup;
 use super::cluster_state::ClusterState;
-use super::completeness::{SearchBasis, Unknown};
+use super::completeness::{Completeness, SearchBasis, Unknown};
 use super::demand::{SearchStop, demands};
 use super::incomplete_pools::incomplete_pools;
 use super::pod_nodes::{AllowedView, NodeFilter, PodNodes};
@@ -19,7 +19,7 @@ use super::replacement::{ClaimReallocation, Placeability, Replacement, RequestCa
 use super::search::{SearchTask, is_placeable};
 use super::usage::{Holdings, Usage};
 use crate::engine::impact::{Impact, PodImpact, ProposedTaint};
-use crate::engine::templates::Templates;
+use crate::engine::templates::{Templates, template_of};
 use crate::model::{ClaimSpec, DeviceAmount, NamespacedName, ResourceClaim, Snapshot};
 
 /// Search budget of one answer, in steps; a search that exceeds it answers "unknown".
@@ -42,7 +42,7 @@ pub fn replacement<'a>(
     filter: NodeFilter,
     basis: SearchBasis<'_>,
 ) -> Replacement<'a> {
-    let affected = affected(snapshot, impact);
+    let affected = affected(snapshot, impact, basis.completeness);
     let state = ClusterState::new(snapshot, proposed, basis);
     let all = Holdings::of(&snapshot.claims, &state);
     let own = Holdings::of(affected.iter().map(|lost| lost.claim), &state);
@@ -50,7 +50,9 @@ pub fn replacement<'a>(
     let mut session = AllocationSession::new(&state, &all, &own);
     let mut reallocations: Vec<ClaimReallocation<'a>> = affected
         .iter()
-        .map(|lost| session.reallocation_on(lost.claim, lost.spec, pod_nodes.of(lost.claim)))
+        .map(|lost| {
+            session.reallocation_on(lost.claim, lost.spec.clone(), pod_nodes.of(lost.claim))
+        })
         .collect();
     // Pods that the same taints evict leave at the same time, and their devices are free then.
     let gone: BTreeSet<&NamespacedName> = evicted(impact)
@@ -64,7 +66,7 @@ pub fn replacement<'a>(
     let mut emptied = AllocationSession::new(&state, &left, &nothing);
     for (found, lost) in reallocations.iter_mut().zip(&affected) {
         if found.placeability == Placeability::Unplaceable
-            && let Some(spec) = lost.spec
+            && let Ok(spec) = lost.spec
         {
             let place = emptied.group(spec);
             found.placeability = emptied.placeability(place, &nothing, pod_nodes.of(found.claim));
@@ -85,35 +87,50 @@ fn evicted<'i, 'a>(impact: &'i Impact<'a>) -> impl Iterator<Item = &'i PodImpact
 /// A claim through which pods lose devices.
 struct LostClaim<'a> {
     claim: &'a ResourceClaim,
-    /// Spec that replacements ask for: the template's if that is known.
-    spec: Option<&'a ClaimSpec>,
+    /// Spec that replacements ask for: the template's if there is one; or why that is unknown.
+    spec: Result<&'a ClaimSpec, Unknown>,
 }
 
 /// The claims through which pods lose devices, by namespace and name. A pod that has ended needs no replacement because of
 /// its eviction.
-fn affected<'a>(snapshot: &'a Snapshot, impact: &Impact<'_>) -> Vec<LostClaim<'a>> {
+fn affected<'a>(
+    snapshot: &'a Snapshot,
+    impact: &Impact<'_>,
+    completeness: Completeness,
+) -> Vec<LostClaim<'a>> {
     let templates = Templates::new(snapshot);
     let running = evicted(impact).filter(|pod| !pod.pod.phase.is_terminal());
-    let mut specs: BTreeMap<&NamespacedName, Option<&'a ClaimSpec>> = BTreeMap::new();
+    let mut specs: BTreeMap<&NamespacedName, Result<Option<&'a ClaimSpec>, Unknown>> =
+        BTreeMap::new();
     for pod in running {
         for used in &pod.claims {
-            let spec = specs.entry(used.claim).or_default();
-            *spec = spec.or_else(|| templates.spec(pod.pod, &used.claim.name));
+            let name = &used.claim.name;
+            let spec = specs.entry(used.claim).or_insert(Ok(None));
+            if !completeness.templates && template_of(pod.pod, name).is_some() {
+                *spec = Err(Unknown::unread("the claim templates were not read"));
+            } else if let Ok(spec) = spec {
+                *spec = spec.or_else(|| templates.spec(pod.pod, name));
+            }
         }
     }
     let mut claims: Vec<_> = snapshot
         .claims
         .iter()
         .filter_map(|claim| {
-            let spec = specs.get(&claim.name)?;
+            let spec = specs.remove(&claim.name)?;
             Some(LostClaim {
                 claim,
-                spec: spec.or(claim.spec.as_deref()),
+                spec: spec
+                    .and_then(|spec| spec.or(claim.spec.as_deref()).ok_or_else(requests_unread)),
             })
         })
         .collect();
     claims.sort_by_key(|lost| &lost.claim.name);
     claims
+}
+
+fn requests_unread() -> Unknown {
+    Unknown::from("the requests were not read".to_owned())
 }
 
 /// Answers for one claim after the other, and remembers what several have in common.
@@ -175,27 +192,31 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
 
     /// Reallocation of the claim, on whatever node.
     pub(super) fn reallocation(&mut self, claim: &'a ResourceClaim) -> ClaimReallocation<'a> {
-        self.reallocation_on(claim, claim.spec.as_deref(), None)
+        let spec = claim.spec.as_deref().ok_or_else(requests_unread);
+        self.reallocation_on(claim, spec, None)
     }
 
     /// Reallocation of the claim's devices for `spec`, on the nodes of these views; absent for all.
     fn reallocation_on(
         &mut self,
         claim: &'a ResourceClaim,
-        spec: Option<&'a ClaimSpec>,
+        spec: Result<&'a ClaimSpec, Unknown>,
         views: Option<&[AllowedView]>,
     ) -> ClaimReallocation<'a> {
-        let Some(spec) = spec.filter(|_| self.state.completeness.slices) else {
-            let why = if self.state.completeness.slices {
-                Unknown::from("the requests were not read".to_owned())
-            } else {
-                Unknown::unread("the list of devices is incomplete")
-            };
-            return ClaimReallocation {
-                claim,
-                placeability: Placeability::Unknown([why].into()),
-                requests: Vec::new(),
-            };
+        let spec = if self.state.completeness.slices {
+            spec
+        } else {
+            Err(Unknown::unread("the list of devices is incomplete"))
+        };
+        let spec = match spec {
+            Ok(spec) => spec,
+            Err(why) => {
+                return ClaimReallocation {
+                    claim,
+                    placeability: Placeability::Unknown([why].into()),
+                    requests: Vec::new(),
+                };
+            }
         };
         let place = self.group(spec);
         let own = Holdings::of([claim], self.state);

@@ -18,6 +18,8 @@ pub struct Completeness {
     pub classes: bool,
     /// All nodes.
     pub nodes: bool,
+    /// All claim templates, or none of them, where generated claims stand for theirs.
+    pub templates: bool,
 }
 
 impl Completeness {
@@ -28,6 +30,7 @@ impl Completeness {
         rules: true,
         classes: true,
         nodes: true,
+        templates: true,
     };
 }
 

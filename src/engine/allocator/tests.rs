@@ -219,6 +219,17 @@ fn word_of(replacement: &Replacement<'_>) -> &'static str {
     }
 }
 
+/// Everything without one list, for each that every claim depends on.
+fn without_one() -> [Completeness; 5] {
+    let mut all = [Completeness::COMPLETE; 5];
+    all[0].classes = false;
+    all[1].slices = false;
+    all[2].claims = false;
+    all[3].rules = false;
+    all[4].nodes = false;
+    all
+}
+
 #[test]
 fn a_claim_is_placed_where_a_free_device_is_left() {
     let one = world().with_claim("c0", &["0"], asks(terms(1)));
@@ -258,51 +269,14 @@ fn what_is_not_known_is_neither_no_nor_yes() {
     let mut unread = one();
     unread.claims[0].spec = None;
     assert_eq!(word(&unread), "unknown");
-    let all = Completeness::COMPLETE;
-    for (name, completeness) in [
-        (
-            "classes",
-            Completeness {
-                classes: false,
-                ..all
-            },
-        ),
-        (
-            "slices",
-            Completeness {
-                slices: false,
-                ..all
-            },
-        ),
-        (
-            "claims",
-            Completeness {
-                claims: false,
-                ..all
-            },
-        ),
-        (
-            "rules",
-            Completeness {
-                rules: false,
-                ..all
-            },
-        ),
-        (
-            "nodes",
-            Completeness {
-                nodes: false,
-                ..all
-            },
-        ),
-    ] {
+    for completeness in without_one() {
         let snapshot = one();
         let replacement = seen(&snapshot, Some("0"), completeness);
-        assert_eq!(word_of(&replacement), "unknown", "{name}");
+        assert_eq!(word_of(&replacement), "unknown", "{completeness:?}");
         let least = replacement
             .available
             .map_or(0, |available| available.devices.least);
-        assert_eq!(least, 0, "{name}");
+        assert_eq!(least, 0, "{completeness:?}");
     }
 }
 
@@ -556,34 +530,25 @@ fn what_was_not_read_is_told_from_what_nobody_can_say() {
     };
     assert_eq!(is_unread(&snapshot, Completeness::COMPLETE), [false; 0]);
     let all = Completeness::COMPLETE;
-    for completeness in [
-        Completeness {
-            slices: false,
-            ..all
-        },
-        Completeness {
-            claims: false,
-            ..all
-        },
-        Completeness {
-            rules: false,
-            ..all
-        },
-        Completeness {
-            classes: false,
-            ..all
-        },
-        Completeness {
-            nodes: false,
-            ..all
-        },
-    ] {
+    for completeness in without_one() {
         assert_eq!(
             is_unread(&snapshot, completeness),
             [true],
             "{completeness:?}"
         );
     }
+    let without_templates = Completeness {
+        templates: false,
+        ..all
+    };
+    assert_eq!(is_unread(&snapshot, without_templates), [false; 0]);
+    let mut generated = snapshot.clone();
+    generated.claims[0].controller = Some(testing::owner(&generated.pods[0]));
+    generated.pods[0].claims[0].source = ClaimSource::Template {
+        template: "of-deployment".into(),
+        generated: Some("c0".into()),
+    };
+    assert_eq!(is_unread(&generated, without_templates), [true]);
     let mut gone = snapshot.clone();
     gone.classes.clear();
     assert_eq!(is_unread(&gone, all), [false]);
