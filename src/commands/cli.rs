@@ -294,6 +294,8 @@ fn by_meaning(mut error: clap::Error, program: &clap::Command) -> clap::Error {
         return error;
     }
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
+        // No value begins with a dash: `-- --flag` would be the next error.
+        error.remove(ContextKind::Suggested);
         return error;
     };
     let (advice, similar) = (words::advice(word), spelled_like(word, program));
@@ -316,6 +318,19 @@ fn flag_of_others(error: &clap::Error, program: &clap::Command) -> Option<String
     let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else {
         return None;
     };
+    if let Some(advice) = words::flag_advice(flag) {
+        return Some(advice.to_owned());
+    }
+    let is_begun = |similar: &str| {
+        similar
+            .trim_start_matches('-')
+            .starts_with(flag.trim_start_matches('-'))
+    };
+    if let Some(ContextValue::String(similar)) = error.get(ContextKind::SuggestedArg)
+        && is_begun(similar)
+    {
+        return None;
+    }
     let long = flag.strip_prefix("--")?;
     let has_it = |command: &&clap::Command| {
         let mut arguments = command.get_arguments();

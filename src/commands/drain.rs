@@ -21,6 +21,7 @@ use crate::completion::Values;
 use crate::decide::drain::{DrainLimits, Inclusions, UnitKind, UnitResult, drain_status};
 use crate::decide::{Existing, Terms};
 use crate::error::{ExitStatus, Failure};
+use crate::naming::Subject;
 use crate::naming::duration::parse_duration;
 use crate::render::Format;
 
@@ -129,7 +130,7 @@ pub(super) struct DrainArgs {
 
     /// Flags of `kubectl drain` that have no effect here: pods of DaemonSets and emptyDir volumes keep no unit from being
     /// drained.
-    #[arg(long = "ignore-daemonsets", alias = "delete-emptydir-data", hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    #[arg(long = "ignore-daemonsets", aliases = ["delete-emptydir-data", "delete-local-data"], hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     _of_kubectl: Vec<bool>,
 
     #[command(flatten)]
@@ -263,13 +264,18 @@ impl DrainArgs {
 
     /// The flags as a request.
     fn request(&self) -> DrainRequest {
-        let default = match self.nodes.is_empty() {
+        let (mut nodes, targets) = match Subject::nodes(&self.targets) {
+            Some(nodes) => (nodes, Vec::new()),
+            None => (Vec::new(), self.targets.clone()),
+        };
+        nodes.extend(self.nodes.iter().cloned());
+        let default = match nodes.is_empty() {
             true => UnitKind::Device,
             false => UnitKind::Node,
         };
         DrainRequest {
-            targets: self.targets.clone(),
-            nodes: self.nodes.clone(),
+            targets,
+            nodes,
             with_partitions: self.with_partitions,
             kind: self.unit.map_or(default, UnitKind::from),
             name: self.name.clone(),

@@ -190,7 +190,7 @@ async fn find(
                 found.users(&claim, view).await?;
             }
             // Refused when the arguments were parsed.
-            Subject::Rule(_) => {}
+            Subject::Rule(_) | Subject::Node(_) => {}
         }
     }
     Ok(found)

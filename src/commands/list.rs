@@ -21,6 +21,7 @@ use crate::engine::ProposedTaint;
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;
 use crate::naming::labels::LabelSelector;
+use crate::naming::rule;
 use crate::render::Format;
 use crate::report::rules::{RuleList, rows};
 
@@ -175,7 +176,12 @@ impl ListArgs {
 
     /// The selection of rules, if any was typed.
     fn choice(&self) -> Result<Option<RuleChoice>, Failure> {
-        if self.targets.is_empty() {
+        // As `kubectl get devicetaintrules`.
+        let is_all = |targets: &[String]| match targets {
+            [only] => rule::is_type(only),
+            several => several.is_empty(),
+        };
+        if is_all(&self.targets) {
             return Ok(None);
         }
         let choice = RuleChoice::parse(&RuleArguments {

@@ -178,7 +178,11 @@ fn choice(arguments: &[String]) -> Result<Option<Choice>, Failure> {
         arguments: arguments.to_vec(),
         ..DeviceArguments::default()
     };
-    Choice::parse(&typed, choice::Purpose::Choose).map(Some)
+    let choice = Choice::parse(&typed, choice::Purpose::Choose)?;
+    if choice.filter.is_some() {
+        return Err(Failure::usage("a node is selected with --node"));
+    }
+    Ok(Some(choice))
 }
 
 /// Keeps the selected ones of the devices of `node`.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
-use super::choice::{devices_with, not_found, wrong_name};
+use super::choice::{devices_with, not_found, other_type, wrong_name};
 use super::exit_status::of_parts;
 use super::identity::Hardware;
 use crate::engine::Semantics;
@@ -13,7 +13,7 @@ use crate::model::{DeviceSelector, DeviceTaintRule, Reading};
 use crate::naming::labels::LabelSelector;
 use crate::naming::nearest::corrections;
 use crate::naming::taint::TaintPattern;
-use crate::naming::{NamingError, device, rule, taint};
+use crate::naming::{NamingError, Subject, device, rule, taint};
 
 /// Arguments and flags that select rules, as they were typed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -230,7 +230,7 @@ fn form(target: &str) -> Form {
 
 fn targets(targets: &[String], hardware: &[Hardware]) -> Result<Chooser, Failure> {
     let (mut names, mut words, mut devices, mut taints) = (vec![], vec![], vec![], vec![]);
-    for target in targets {
+    for target in &Subject::with_types(targets) {
         match form(target) {
             Form::Name(name) => names.push(name),
             Form::Word(word) => words.push(word),
@@ -278,6 +278,9 @@ fn targets(targets: &[String], hardware: &[Hardware]) -> Result<Chooser, Failure
     };
     let pattern = pattern(taint).map_err(wrong_name)?;
     if devices.is_empty() && hardware.is_empty() {
+        if let Some(Ok(subject)) = Subject::typed(taint) {
+            return Err(other_type(&subject, taint, "rule"));
+        }
         return Err(Failure::usage(format!(
             "no devices specified for {}",
             taint::format(&pattern)
@@ -425,7 +428,7 @@ mod tests {
                 &[GPU, KEY, "devicetaintrule/x"][..],
                 "rule x cannot be combined",
             ),
-            (&["pod/x"][..], "no devices"),
+            (&["pod/x"][..], "is a pod, not a rule"),
         ] {
             let failure = parsed(targets).unwrap_err();
             assert_eq!(failure.status(), ExitStatus::Usage);

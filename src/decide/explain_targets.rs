@@ -30,7 +30,16 @@ impl ExplainTargets {
     ///
     /// An invalid name; a type without a name; a rule; no target.
     pub fn parse(arguments: &[String]) -> Result<Self, Failure> {
-        let arguments = with_types(arguments)?;
+        let arguments = Subject::with_types(arguments);
+        if let [kind, ..] = &arguments[..]
+            && !kind.contains('/')
+            && Subject::is_type(kind)
+        {
+            let text = format!("{kind} is a type without a name");
+            return Err(Failure::usage(text).hint(format!(
+                "use {kind}/NAME; for a pod that is named {kind}: pod/{kind}"
+            )));
+        }
         let mut targets = Self::default();
         for (place, text) in arguments.iter().enumerate() {
             // Before taints are looked for: `uuid=GPU-18db…` has the form of one.
@@ -50,9 +59,11 @@ impl ExplainTargets {
                     continue;
                 }
             };
-            if let Subject::Rule(name) = &subject {
-                let text = "a rule is no target of explain: only pods, claims and devices are";
-                return Err(Failure::usage(text).hint(describe(name)));
+            let (kind, command) = subject.shown_by(text);
+            if matches!(subject, Subject::Rule(_) | Subject::Node(_)) {
+                let text =
+                    format!("a {kind} is no target of explain: only pods, claims and devices are");
+                return Err(Failure::usage(text).hint(show(kind, &command)));
             }
             if !targets.named.contains(&subject) {
                 targets.named.push(subject);
@@ -69,8 +80,8 @@ impl ExplainTargets {
     }
 }
 
-fn describe(rule: &str) -> String {
-    format!("to show the rule: `kubectl devicetaint describe {rule}`")
+fn show(kind: &str, command: &str) -> String {
+    format!("to show the {kind}: `{command}`")
 }
 
 /// The hardware that an argument explains: with the type of devices before it, or the first without one.
@@ -79,38 +90,6 @@ fn hardware(text: &str, place: usize) -> Option<Hardware> {
         .strip_prefix("device/")
         .or_else(|| text.strip_prefix("devices/"));
     Hardware::parse(typed.or((place == 0).then_some(text))?)
-}
-
-/// The arguments with the type before each name, if it is the first of them and a word of its own as
-/// kubectl takes it. Further names of it have neither dots nor slashes, as devices and taints have.
-fn with_types(arguments: &[String]) -> Result<Vec<String>, Failure> {
-    let [kind, names @ ..] = arguments else {
-        return Ok(Vec::new());
-    };
-    if kind.contains('/') || !Subject::is_type(kind) {
-        return Ok(arguments.to_vec());
-    }
-    let is_name = |name: &String| Subject::typed(name).is_none() && !name.contains(['=', ':']);
-    if !names.first().is_some_and(is_name) {
-        return Err(
-            Failure::usage(format!("{kind} is a type without a name")).hint(format!(
-                "use {kind}/NAME; for a pod that is named {kind}: pod/{kind}"
-            )),
-        );
-    }
-    let named = |(place, name): (usize, &String)| {
-        // A dot, a slash or an asterisk marks the devices or the taint whose effect is assumed.
-        let is_plain = is_name(name) && !name.contains(['.', '/', '*']);
-        place == 0 || is_plain
-    };
-    let count = names
-        .iter()
-        .enumerate()
-        .take_while(|one| named(*one))
-        .count();
-    let (of_type, others) = names.split_at(count);
-    let of_type = of_type.iter().map(|name| format!("{kind}/{name}"));
-    Ok(of_type.chain(others.iter().cloned()).collect())
 }
 
 /// The failure for a pod that does not exist, or that uses no device: in that namespace, or in any.
@@ -125,15 +104,16 @@ pub fn no_such_pod(namespace: Option<&Namespace>, name: &ObjectName, reading: &R
             format!("no pod {called:?} uses a device in any namespace")
         }
         Source::Cluster { .. } => format!("pod {called} not found"),
-        Source::Files => format!(
-            "the input has no pod {called:?} that uses a device: the pod does not exist, or has no \
-            claim"
-        ),
+        // A dump keeps no pods without claims.
+        Source::Files => format!("pod {called} uses no devices, or is not in the input"),
     };
     let failure = Failure::new(ExitStatus::Failed, text);
     let mut rules = reading.snapshot.rules.iter();
     if rules.any(|rule| rule.name == *name) {
-        return failure.hint(describe(name.as_str()));
+        return failure.hint(show(
+            "rule",
+            &format!("kubectl devicetaint describe {name}"),
+        ));
     }
     let similar = match namespace {
         Some(_) => nearest(&called, users(reading)),
@@ -248,6 +228,7 @@ mod tests {
             Subject::Claim(target) => of("claim", target),
             Subject::Device(id) => format!("device {id}"),
             Subject::Rule(name) => format!("rule {name}"),
+            Subject::Node(name) => format!("node {name}"),
         });
         let hardware = subjects.hardware.iter();
         let hardware = hardware.map(|hardware| format!("hardware {hardware}"));

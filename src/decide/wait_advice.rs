@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use crate::engine::settle::{Patience, Shortfall, UnreachableGoal};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect, Gap};
-use crate::naming::age::human_duration;
+use crate::naming::age::exact_duration;
 
 use super::conflict::differences;
 
@@ -110,7 +110,7 @@ pub fn cannot_be_met(shortfall: &Shortfall, patience: Patience) -> String {
     format!(
         "the last eviction is due in {}, at {}, and the result must last {}s: --timeout {}s is too \
         short",
-        human_duration(
+        exact_duration(
             shortfall
                 .until_last
                 .try_into()

@@ -13,7 +13,7 @@ use crate::model::{DeviceSelector, Taint};
 /// The API group of rules.
 const GROUP: &str = "resource.k8s.io";
 /// Types of rules in front of `/NAME`, as a singular and as a plural.
-const TYPES: [&str; 2] = ["devicetaintrule", "devicetaintrules"];
+const TYPES: [&str; 4] = ["devicetaintrule", "devicetaintrules", "rule", "rules"];
 
 /// Hexadecimal digits of the hash of a batch: 40 bits.
 const DIGITS: usize = 10;
@@ -24,7 +24,7 @@ const NAME_DIGITS: usize = 7;
 const LONGEST_PART: usize = 20;
 
 /// Reads the name of a rule as people type it and as commands print it: `NAME`, or `TYPE/NAME` with
-/// any TYPE that kubectl takes for rules: `devicetaintrule` or `devicetaintrules`, alone or with the
+/// any TYPE that kubectl takes for rules: `devicetaintrule` or `devicetaintrules`, or `rule`, alone or with the
 /// group, or with version and group (`devicetaintrules.v1.resource.k8s.io`).
 ///
 /// Gives the bare name. Whether it is one that the server would take for a new rule is not looked at:
@@ -60,8 +60,9 @@ pub fn parse_name(text: &str) -> Result<String, NamingError> {
     Ok(name.to_owned())
 }
 
-/// True if `text` is what kubectl takes for the type of rules; it does not look at case.
-fn is_type(text: &str) -> bool {
+/// True if `text` is what kubectl takes for the type of rules, or `rule`; case does not matter.
+#[must_use]
+pub fn is_type(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
     let (name, rest) = match text.split_once('.') {
         Some((name, rest)) => (name, Some(rest)),
@@ -220,6 +221,7 @@ mod tests {
             "devicetaintrule/drain-node-7",
             "devicetaintrules/drain-node-7",
             "DeviceTaintRule/drain-node-7",
+            "rule/drain-node-7",
             "devicetaintrule.resource.k8s.io/drain-node-7",
             "devicetaintrules.resource.k8s.io/drain-node-7",
             "devicetaintrule.v1.resource.k8s.io/drain-node-7",

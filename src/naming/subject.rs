@@ -1,10 +1,10 @@
-//! Targets of `explain`: a pod, a claim or a device, as it is typed and as commands print it.
+//! Objects with their types, as they are typed and as commands print them.
 
 use super::error::NamingError;
 use super::{device, rule};
 use crate::model::{DeviceId, Namespace, ObjectName};
 
-/// A target of `explain`.
+/// An object that is typed with its type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// A pod.
@@ -15,6 +15,8 @@ pub enum Subject {
     Device(DeviceId),
     /// A rule, which `describe` shows.
     Rule(String),
+    /// A node, which stands for its devices.
+    Node(String),
 }
 
 /// The name of an object in a namespace, as it is typed.
@@ -27,8 +29,8 @@ pub struct TypedName {
 }
 
 impl Subject {
-    /// Reads `pod/NAME`, `claim/NAME`, `device/DRIVER/POOL/DEVICE` or `rule/NAME`, with the types that kubectl takes for
-    /// them and with `NAMESPACE/NAME` for pods and claims; nothing if the argument has no type.
+    /// Reads `pod/NAME`, `claim/NAME`, `device/DRIVER/POOL/DEVICE`, `rule/NAME` or `node/NAME`, with the types that
+    /// kubectl takes for them and with `NAMESPACE/NAME` for pods and claims; nothing if the argument has no type.
     ///
     /// # Errors
     ///
@@ -44,6 +46,7 @@ impl Subject {
             }
             "device" | "devices" => Some(one_device(name)),
             "rule" | "rules" => Some(rule::parse_name(name).map(Self::Rule)),
+            "node" | "nodes" | "no" => Some(one_node(name)),
             _ => rule::parse_name(text).ok().map(|name| Ok(Self::Rule(name))),
         }
     }
@@ -52,6 +55,54 @@ impl Subject {
     #[must_use]
     pub fn is_type(word: &str) -> bool {
         Self::typed(&format!("{word}/name")).is_some()
+    }
+
+    /// The arguments with the type before each name, if it is the first of them and a word of its own, as kubectl takes
+    /// it. Further names of the type have neither dots nor slashes, as devices and taints have.
+    #[must_use]
+    pub fn with_types(arguments: &[String]) -> Vec<String> {
+        let [kind, names @ ..] = arguments else {
+            return Vec::new();
+        };
+        let joined = |name: &String| format!("{kind}/{name}");
+        let is_name = |(place, name): (usize, &String)| {
+            let is_plain = place == 0 || !name.contains(['.', '/', '*']);
+            is_plain
+                && Self::typed(name).is_none()
+                && !name.contains(['=', ':'])
+                && matches!(Self::typed(&joined(name)), Some(Ok(_)))
+        };
+        let names_of_type = names.iter().enumerate();
+        let count = names_of_type.take_while(|name| is_name(*name)).count();
+        if count == 0 || kind.contains('/') {
+            return arguments.to_vec();
+        }
+        let (of_type, others) = names.split_at(count);
+        let of_type = of_type.iter().map(joined);
+        of_type.chain(others.iter().cloned()).collect()
+    }
+
+    /// The nodes of `arguments`, if each of them is `node/NAME`.
+    #[must_use]
+    pub fn nodes(arguments: &[String]) -> Option<Vec<String>> {
+        let node = |text: String| match Self::typed(&text) {
+            Some(Ok(Self::Node(name))) => Some(name),
+            Some(Ok(Self::Pod(_) | Self::Claim(_) | Self::Device(_) | Self::Rule(_)) | Err(_))
+            | None => None,
+        };
+        Self::with_types(arguments).into_iter().map(node).collect()
+    }
+
+    /// The type in words, and the command that shows the devices of the object, which was typed as `text`.
+    #[must_use]
+    pub fn shown_by(&self, text: &str) -> (&'static str, String) {
+        match self {
+            Self::Pod(_) => ("pod", format!("kubectl devicetaint explain {text}")),
+            Self::Claim(_) => ("claim", format!("kubectl devicetaint explain {text}")),
+            Self::Device(id) => ("device", format!("kubectl devicetaint devices {id}")),
+            Self::Rule(name) => ("rule", format!("kubectl devicetaint describe {name}")),
+            Self::Node(name) => ("node", format!("kubectl devicetaint devices --node {name}")),
+        }
     }
 
     /// As [`Subject::typed`], and names that are printed without a type: `NAMESPACE/NAME` and a bare name are a pod,
@@ -95,6 +146,17 @@ fn typed_name(kind: &'static str, name: &str, whole: &str) -> Result<TypedName, 
     })
 }
 
+fn one_node(name: &str) -> Result<Subject, NamingError> {
+    if name.is_empty() || name.contains(['/', '%', '=', ':', '*']) {
+        return Err(NamingError::Invalid {
+            field: "node",
+            value: name.to_owned(),
+            problem: "write node/NAME".to_owned(),
+        });
+    }
+    Ok(Subject::Node(name.to_owned()))
+}
+
 fn one_device(text: &str) -> Result<Subject, NamingError> {
     let selector = device::parse(text)?;
     match (selector.driver, selector.pool, selector.device) {
@@ -125,6 +187,7 @@ mod tests {
             Ok(Subject::Claim(target)) => of("claim", target),
             Ok(Subject::Device(id)) => format!("device {id}"),
             Ok(Subject::Rule(name)) => format!("rule {name}"),
+            Ok(Subject::Node(name)) => format!("node {name}"),
             Err(_) => "wrong".to_owned(),
         }
     }
@@ -154,6 +217,8 @@ mod tests {
             ("device/gpu.example.com", "wrong"),
             ("gpu.example.com/node-7/*", "wrong"),
             ("rule/a/b", "wrong"),
+            ("nodes/worker-1", "node worker-1"),
+            ("node/a/b", "wrong"),
             ("deployments.apps/web", "wrong"),
             ("gpu.example.com/node-7", "wrong"),
             ("pod/node/worker-1", "pod node/worker-1"),

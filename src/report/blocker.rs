@@ -303,17 +303,17 @@ mod tests {
             obstacle,
         };
         let tolerates = left(EvictionObstacle::Tolerates {
-            until: testing::after(300),
+            until: testing::after(630),
         });
         let pod = Blocker::new(&OpenCondition::Pod(&tolerates), testing::now());
         assert_eq!(pod.reason, BlockerReason::Tolerates);
         assert_eq!(pod.namespace.as_deref(), Some("team-a"));
         assert_eq!(pod.name.as_deref(), Some("train-0"));
         assert_eq!(pod.node.as_deref(), Some("node-7"));
-        assert_eq!(pod.until_time, Some(Time(testing::after(300))));
+        assert_eq!(pod.until_time, Some(Time(testing::after(630))));
         assert_eq!(
             pod.message,
-            "team-a/train-0 on node-7: tolerates the taint for another 5m, until 2026-11-21T01:05:34Z"
+            "team-a/train-0 on node-7: tolerates the taint for another 10m30s, until 2026-11-21T01:11:04Z"
         );
         let settle = Duration::from_secs(10);
         assert_eq!(

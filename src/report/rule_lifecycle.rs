@@ -16,7 +16,7 @@ use crate::engine::termination_blocker::{
 };
 use crate::engine::{DeviceTaint, Impact, Verdict};
 use crate::model::{Affects, Gap, Kind, NodeHealth, Pod};
-use crate::naming::age::human_duration;
+use crate::naming::age::{exact_duration, human_duration};
 use crate::naming::phrase::{counted, few, node_taints};
 
 /// Advice if the controller writes no condition of a rule.
@@ -38,7 +38,7 @@ pub fn remaining_line(remaining: &PendingEviction<'_>, now: Timestamp) -> String
 #[must_use]
 pub fn why(obstacle: &EvictionObstacle, now: Timestamp) -> String {
     let ago = |since: Timestamp| human_duration(now.duration_since(since));
-    let left = |until: Timestamp| human_duration(until.duration_since(now));
+    let left = |until: Timestamp| exact_duration(until.duration_since(now));
     match obstacle {
         // Less than a second is no delay that could be held against the controller.
         EvictionObstacle::Controller { since } if now.duration_since(*since).as_secs() == 0 => {
@@ -93,7 +93,7 @@ pub fn why(obstacle: &EvictionObstacle, now: Timestamp) -> String {
 #[must_use]
 pub fn why_if_evicting(obstacle: &EvictionObstacle, now: Timestamp) -> String {
     if let EvictionObstacle::Tolerates { until } = obstacle {
-        let time = human_duration(until.duration_since(now));
+        let time = exact_duration(until.duration_since(now));
         return format!("tolerates the taint for {time}, until {until}");
     }
     why(obstacle, now)

@@ -49,6 +49,26 @@ devices FROM --where device.drver==1 | 2 | drver
 explain FROM | 2 | nothing to explain
 explain FROM gpu.example.com/node-7/* | 2 | node-7
 explain FROM rule/node-10-decommission | 2 | describe
+explain FROM node/node-7 | 2 | devices --from examples/cluster.yaml --node node-7
+explain FROM pod/coredns -n kube-system | 1 | uses no devices
+preview FROM node/node-7 gpu.example.com | 2 | node/NAME
+preview FROM node/node-7 node/node-8 | 2 | node-7 and node-8
+preview FROM pod/x | 2 | explain
+preview FROM claim x a/b:NoExecute | 2 | explain
+preview FROM deployment/x | 2 | three: DRIVER/POOL/DEVICE
+add node/node-7 a/b- | 2 | remove RULE
+add rule/x a/b:None | 2 | describe x
+add --all a/b:None | 2 | --all-devices
+describe FROM node/node-7 | 2 | devices --from
+describe FROM pod x | 2 | explain
+tolerations FROM node/node-7 | 2 | --node node-7
+cordon node-7 | 2 | KEY:NoSchedule
+uncordon node-7 | 2 | `restore` or `remove`
+taint nodes node-7 a=b:NoExecute | 2 | use `add`
+evict pod/x | 2 | use `drain`
+drain --node a --disable-eviction | 2 | drain --force
+drain --node a --grace-period=30 | 2 | omit the flag
+list --watch | 2 | use `wait`
 explain FROM pod/a/b/c | 2 | pod/a/b/c
 plan FROM gpu.example.com | 2 | --count
 plan FROM gpu.example.com --count 41 | 2 | 40 devices
@@ -67,6 +87,35 @@ tolerations FROM example.com/a | 2 | example.com/a:NoSchedule
 tolerations example.com/a=b:None | 2 | needs no toleration
 undedicate Research | 2 | Research
 ";
+
+/// Lines with a type before a name as kubectl takes it, and lines that are the same without.
+const SAME: &str = "
+preview FROM node/node-7 a/b:NoExecute | preview FROM --node node-7 a/b:NoExecute
+preview FROM nodes node-7 | preview FROM --node node-7
+preview FROM rule/node-6-firmware | preview FROM --rule node-6-firmware
+preview FROM device/gpu.example.com/node-7/gpu-0 | preview FROM gpu.example.com/node-7/gpu-0
+devices FROM no/node-7 | devices FROM --node node-7
+plan FROM node/node-7 --count 1 | plan FROM --node node-7 --count 1
+add FROM node node-7 a/b:None --dry-run=client | add FROM --node node-7 a/b:None --dry-run=client
+drain FROM node/node-7 nodes/node-8 --dry-run=client | drain FROM --node node-7 --node node-8 --dry-run=client
+describe FROM rule node-8-power | describe FROM node-8-power
+describe FROM devicetaintrules/node-8-power | describe FROM node-8-power
+list FROM rule/node-8-power | list FROM node-8-power
+list FROM devicetaintrules | list FROM
+drain FROM --node node-7 --dry-run=client --ignore-daemonsets --delete-local-data | drain FROM --node node-7 --dry-run=client
+";
+
+#[test]
+fn types_before_names_are_understood() {
+    let from = format!("--from {EXAMPLE}");
+    for row in SAME.lines().filter(|row| !row.is_empty()) {
+        let (typed, meant) = row.split_once(" | ").expect("two lines");
+        let run = |line: &str| devicetaint(&format!("{} -o json", line.replace("FROM", &from)));
+        let (typed, meant) = (run(typed), run(meant));
+        assert!([0, 4].contains(&typed.code), "{row}: {}", typed.stderr);
+        assert_eq!(typed.shown(), meant.shown(), "{row}");
+    }
+}
 
 #[test]
 fn mistakes_are_refused_by_name() {

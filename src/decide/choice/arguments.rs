@@ -8,7 +8,8 @@ use crate::error::Failure;
 use crate::model::{DeviceSelector, Effect, Taint};
 use crate::naming::shell::word;
 use crate::naming::taint::TaintPattern;
-use crate::naming::{NamingError, Targets, device, rule};
+use crate::naming::words;
+use crate::naming::{NamingError, Subject, Targets, device, rule};
 
 /// Arguments and flags that select devices, as they were typed.
 #[derive(Clone, Debug, Default)]
@@ -50,6 +51,41 @@ impl DeviceArguments {
             && self.rules.is_empty()
             && self.filenames.is_empty()
     }
+
+    /// The arguments with `device/DEVICE` as the device, `node/NAME` as `--node` and, to assess rules, `rule/NAME` as
+    /// `--rule`; and the node.
+    fn without_types(&self, purpose: Purpose) -> Result<(Self, Option<String>), Failure> {
+        let (mut node, mut typed) = (None::<String>, self.clone());
+        typed.arguments.clear();
+        for text in Subject::with_types(&self.arguments) {
+            let subject = Subject::typed(&text).and_then(Result::ok);
+            match subject.filter(|_| !text.contains(['=', ':'])) {
+                None => typed.arguments.push(text),
+                Some(Subject::Device(id)) => typed.arguments.push(id.to_string()),
+                Some(Subject::Node(name)) => {
+                    if let Some(first) = node.as_ref().or(self.filters.node.as_ref()) {
+                        let text = format!("more than one node: {first} and {name}");
+                        return Err(Failure::usage(text));
+                    }
+                    typed.filters.node = Some(name.clone());
+                    node = Some(name);
+                }
+                Some(Subject::Rule(name)) if purpose == Purpose::Assess => typed.rules.push(name),
+                Some(other @ (Subject::Rule(_) | Subject::Pod(_) | Subject::Claim(_))) => {
+                    return Err(other_type(&other, &text, "device"));
+                }
+            }
+        }
+        Ok((typed, node))
+    }
+}
+
+/// The failure of an object of another type than `wanted`.
+#[must_use]
+pub fn other_type(subject: &Subject, text: &str, wanted: &str) -> Failure {
+    let (kind, command) = subject.shown_by(text);
+    Failure::usage(format!("{text} is a {kind}, not a {wanted}"))
+        .hint(format!("to show its devices: `{command}`"))
 }
 
 /// Selection of devices, and the taint beside it.
@@ -108,9 +144,10 @@ impl Choice {
     ///
     /// An invalid name; no way to select devices, or two; a taint where none can be, or none where one is needed.
     pub fn parse(typed: &DeviceArguments, purpose: Purpose) -> Result<Self, Failure> {
+        let (typed, node) = typed.without_types(purpose)?;
         // Before taints are looked for: `uuid=GPU-18db…` has the form of one.
         let (hardware, names) = Hardware::among(&typed.arguments);
-        let (selectors, taint) = devices_and_taint(&names, typed, &hardware)?;
+        let (selectors, taint) = devices_and_taint(&names, &typed, &hardware)?;
         let filter = DeviceFilter::parse(&typed.filters)?;
         let filter = filter.map(|filter| filter.used_for(purpose));
         match (&taint, purpose) {
@@ -124,6 +161,7 @@ impl Choice {
         let is_all = typed.all_devices == Some(true);
         let ways = [
             ("DEVICE", !selectors.is_empty() || !hardware.is_empty()),
+            ("node/NAME", node.is_some()),
             ("--all-devices", is_all),
             ("--rule", !typed.rules.is_empty()),
             ("--filename", !typed.filenames.is_empty()),
@@ -140,7 +178,7 @@ impl Choice {
             let names = typed.rules.iter().map(|text| rule::parse_name(text));
             ChoiceBasis::Rules(names.collect::<Result<_, _>>().map_err(wrong_name)?)
         } else if !typed.filenames.is_empty() {
-            ChoiceBasis::Manifests(typed.filenames.clone())
+            ChoiceBasis::Manifests(typed.filenames)
         } else if is_all {
             // The only way to an empty selector, which every device matches.
             ChoiceBasis::Selectors(vec![DeviceSelector::default()])
@@ -214,11 +252,13 @@ fn devices_and_taint(
         .filter(|text| TaintPattern::parse(text).is_some());
     if let Some(text) = taken.next() {
         let words: Vec<String> = typed.arguments.iter().map(|text| word(text)).collect();
-        let hint = format!(
-            "to remove the taint: kubectl devicetaint remove {}",
-            words.join(" ")
-        );
-        return Err(Failure::usage(format!("{text:?} removes a taint")).hint(hint));
+        // `remove` has no --node.
+        let hint = match typed.filters.node {
+            None => format!("kubectl devicetaint remove {}", words.join(" ")),
+            Some(_) => "kubectl devicetaint remove RULE".to_owned(),
+        };
+        return Err(Failure::usage(format!("{text:?} removes a taint"))
+            .hint(format!("to remove the taint: {hint}")));
     }
     let is_all = typed.all_devices == Some(true);
     let beside = Vec::from_iter(is_all.then(DeviceSelector::default));
@@ -259,6 +299,11 @@ pub fn wrong_name(error: NamingError) -> Failure {
 /// As [`wrong_name`], where a taint that may have been meant gets this effect.
 #[must_use]
 pub fn wrong_name_or_taint(error: NamingError, effect: &Effect) -> Failure {
+    if let NamingError::TwoSegments { argument, .. } = &error
+        && let Some(Ok(subject)) = Subject::typed(argument)
+    {
+        return other_type(&subject, argument, "device");
+    }
     let hint = match &error {
         // A driver has a dot, and so has the domain of a taint's key.
         NamingError::TwoSegments { argument, .. }
@@ -272,6 +317,7 @@ pub fn wrong_name_or_taint(error: NamingError, effect: &Effect) -> Failure {
                 word(&format!("{argument}/*"))
             ))
         }
+        NamingError::TwoSegments { argument, .. } if words::is_type(argument) => None,
         NamingError::TwoSegments { argument, .. } => {
             Some(format!("did you mean {}?", word(&format!("*/{argument}"))))
         }

@@ -17,7 +17,7 @@ mod taints;
 mod unpublished;
 
 pub use arguments::{
-    Choice, ChoiceBasis, DeviceArguments, DeviceFilterFlags, Purpose, wrong_name,
+    Choice, ChoiceBasis, DeviceArguments, DeviceFilterFlags, Purpose, other_type, wrong_name,
     wrong_name_or_taint,
 };
 pub use not_found::{

@@ -17,7 +17,7 @@ use crate::engine::holders::holders;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect, RuleMetadata};
 use crate::naming::phrase::few;
-use crate::naming::{device, rule};
+use crate::naming::{Subject, device, rule};
 
 /// Rules of one unit of a drain.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -130,7 +130,8 @@ pub fn restorable(
 ) -> Result<Vec<DeviceTaintRule>, Failure> {
     let units = drain_units(rules);
     let mut found: Vec<DeviceTaintRule> = Vec::new();
-    for target in targets {
+    let nodes = Subject::nodes(targets);
+    for target in nodes.as_deref().unwrap_or(targets) {
         let of_drain = |unit: &&DrainUnit| unit.drain == *target;
         let of_unit = |unit: &&DrainUnit| unit.unit == *target;
         let mut named: Vec<&DrainUnit> = units.iter().filter(of_drain).collect();
@@ -330,7 +331,9 @@ mod tests {
             Some(names.join(","))
         };
         assert_eq!(names(&["fw"]).as_deref(), Some("a,b"));
-        assert_eq!(names(&["node-2"]).as_deref(), Some("b,c"));
+        for typed in [&["node-2"][..], &["node/node-2"], &["nodes", "node-2"]] {
+            assert_eq!(names(typed).as_deref(), Some("b,c"));
+        }
         // A drain goes before a unit of the same name.
         assert_eq!(names(&["node-1"]).as_deref(), Some("c"));
         assert_eq!(names(&["fw", "node-2"]).as_deref(), Some("a,b,c"));

@@ -4,7 +4,7 @@ use std::fmt;
 
 use jiff::SignedDuration;
 
-use crate::naming::age::human_duration;
+use crate::naming::age::exact_duration;
 
 /// Difference between a change and the approved one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,8 +59,8 @@ impl fmt::Display for ApprovalRefusal {
             } => write!(
                 formatter,
                 "pod {pod} would be evicted in {}, earlier than in the report ({})",
-                human_duration(*found),
-                human_duration(*expected)
+                exact_duration(*found),
+                exact_duration(*expected)
             ),
             Self::LessKnown { what } => {
                 write!(

@@ -10,7 +10,7 @@ use crate::engine::explain::PodVerdict;
 use crate::engine::rule_lifecycle::{self, EvictionObstacle, TerminationFacts};
 use crate::engine::termination_blocker::Publishers;
 use crate::model::{Kind, Node, NodeName, Pod, Reading};
-use crate::naming::age::human_duration;
+use crate::naming::age::{exact_duration, human_duration};
 use crate::report::impact::note::{not_evicted, terminating};
 use crate::report::rule_lifecycle::{stuck, why};
 use crate::report::time::Time;
@@ -109,12 +109,14 @@ pub(super) fn past_eviction(at: Timestamp, now: Timestamp) -> String {
 
 /// When an eviction that is due at that moment happens, with `verb` for one that is not overdue.
 pub(super) fn eviction(verb: &str, at: Timestamp, now: Timestamp) -> String {
-    let distance = human_duration(at.duration_since(now));
+    let distance = at.duration_since(now);
     match at.cmp(&now) {
         // Overdue is not over: the controller deletes the pod at its next turn.
-        std::cmp::Ordering::Less => format!("eviction overdue since {at} ({distance})"),
+        std::cmp::Ordering::Less => {
+            format!("eviction overdue since {at} ({})", human_duration(distance))
+        }
         std::cmp::Ordering::Equal => format!("{verb} now"),
-        std::cmp::Ordering::Greater => format!("{verb} in {distance}, at {at}"),
+        std::cmp::Ordering::Greater => format!("{verb} in {}, at {at}", exact_duration(distance)),
     }
 }
 
