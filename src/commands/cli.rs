@@ -321,11 +321,13 @@ fn flag_of_others(error: &clap::Error, program: &clap::Command) -> Option<String
     if let Some(advice) = words::flag_advice(flag) {
         return Some(advice.to_owned());
     }
-    let is_begun = |similar: &str| {
-        similar
-            .trim_start_matches('-')
-            .starts_with(flag.trim_start_matches('-'))
+    let is_global = |long: &str| {
+        program
+            .get_arguments()
+            .any(|it| it.get_long() == Some(long))
     };
+    let is_begun =
+        |similar: &str| similar.starts_with(flag) && !is_global(similar.trim_start_matches('-'));
     if let Some(ContextValue::String(similar)) = error.get(ContextKind::SuggestedArg)
         && is_begun(similar)
     {

@@ -37,10 +37,7 @@ const MEANT: [(&[&str], &[&str]); 15] = [
 /// Flags of kubectl that no command has here, and what to do instead.
 const FLAGS: [(&[&str], &str); 4] = [
     (&["--disable-eviction"], "use `drain --force`"),
-    (
-        &["--grace-period", "--pod-selector"],
-        "no pod is treated differently: omit the flag",
-    ),
+    (&["--grace-period", "--pod-selector"], "omit the flag"),
     (&["--skip-wait-for-delete-timeout"], "use --timeout"),
     (
         &["--watch", "-w"],

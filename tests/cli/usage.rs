@@ -66,6 +66,7 @@ cordon node-7 | 2 | KEY:NoSchedule
 uncordon node-7 | 2 | `restore` or `remove`
 taint nodes node-7 a=b:NoExecute | 2 | use `add`
 evict pod/x | 2 | use `drain`
+drain --all | 2 | remove
 drain --node a --disable-eviction | 2 | drain --force
 drain --node a --grace-period=30 | 2 | omit the flag
 list --watch | 2 | use `wait`
