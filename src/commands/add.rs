@@ -39,11 +39,9 @@ use crate::report::rules::ObjectList;
 
 /// Create rules that taint devices
 ///
-/// With effect NoSchedule or NoExecute, shows the impact. Effect NoExecute always needs confirmation. Effect
-/// NoSchedule needs confirmation if pods use a selected device, if this is unknown, or if every device of every
-/// driver is selected. Without EFFECT, the effect is None: the taint evicts no pods. The
-/// device-taint-eviction-controller of Kubernetes then counts the pods that NoExecute would evict, and reports their
-/// number in the rule's status.
+/// Shows the impact of effects NoSchedule and NoExecute, and asks for confirmation: always for NoExecute, and for
+/// NoSchedule if pods may use a selected device, or if every device is selected. Without EFFECT, the effect is None: no
+/// pods are evicted, and the device-taint-eviction controller of Kubernetes counts those that NoExecute would evict.
 ///
 /// The same command can be run again: it leaves identical rules unchanged, and creates missing ones. To change the
 /// effect, value or expiry of an existing rule, add --overwrite.
