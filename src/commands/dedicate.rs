@@ -214,6 +214,12 @@ fn unserved(terms: &Terms) -> Vec<DesiredObject> {
     )
 }
 
+/// The taints of the dedication.
+fn proposed(terms: &Terms, mutation: &MutationContext) -> Vec<ProposedTaint> {
+    let devices = terms.devices.iter().cloned();
+    ProposedTaint::hypothetical_for(devices, &terms.taint(), mutation.view.now)
+}
+
 fn selectors(choice: Choice) -> Vec<DeviceSelector> {
     match choice.by {
         ChoiceBasis::Selectors(selectors) => selectors,
@@ -235,10 +241,8 @@ pub(super) async fn run(args: DedicateArgs, context: &Context) -> Result<ExitSta
     let (mutation, choice) = Box::pin(mutation.resolved(&choice, context)).await?;
     terms.devices = selectors(choice);
     let (Some(live), Some(rules)) = (mutation.view.live(), mutation.writable_rules()) else {
-        let (devices, taint) = (terms.devices.iter().cloned(), terms.taint());
-        let proposed = ProposedTaint::hypothetical_for(devices, &taint, mutation.view.now);
         let view = &mutation.view;
-        refuse_unmatched(&proposed, &view.reading, &view.semantics)?;
+        refuse_unmatched(&proposed(&terms, &mutation), &view.reading, &view.semantics)?;
         return args.print(&unserved(&terms), context);
     };
     let objects = DedicationObjects {
@@ -300,11 +304,6 @@ impl Dedication<'_> {
         Ok(ExitStatus::Success)
     }
 
-    fn proposed(&self, mutation: &MutationContext) -> Vec<ProposedTaint> {
-        let (devices, taint) = (self.terms.devices.iter().cloned(), self.terms.taint());
-        ProposedTaint::hypothetical_for(devices, &taint, mutation.view.now)
-    }
-
     /// The change that each object needs, and findings to be shown. The server takes all of it, or nothing is done.
     async fn check(
         &self,
@@ -312,7 +311,7 @@ impl Dedication<'_> {
         mutation: &MutationContext,
     ) -> Result<(Planned, Vec<String>), Failure> {
         self.terms.refuse_namespaces(&self.namespaces)?;
-        let proposed = self.proposed(mutation);
+        let proposed = proposed(self.terms, mutation);
         let view = &mutation.view;
         refuse_unmatched(&proposed, &view.reading, &view.semantics)?;
         refuse_overlap(self.terms, mutation.view.rules()?)?;
@@ -350,7 +349,7 @@ impl Dedication<'_> {
                 return Err(Failure::new(ExitStatus::Failed, failure));
             }
         }
-        let selected = view.selected(&self.proposed(mutation)).devices;
+        let selected = view.selected(&proposed(self.terms, mutation)).devices;
         let daemon_sets = self.objects.list(Kind::DaemonSet).await.map_err(failed)?;
         let namespaces = &self.namespaces;
         let snapshot = view.snapshot();

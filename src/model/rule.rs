@@ -110,12 +110,6 @@ impl DeviceSelector {
                 .is_none_or(|name| name.as_str() == device)
     }
 
-    /// As [`DeviceSelector::has_names`], for the names of this device.
-    #[must_use]
-    pub fn has_names_of(&self, id: &DeviceId) -> bool {
-        self.has_names(id.driver.as_str(), id.pool.as_str(), id.device.as_str())
-    }
-
     /// The one device that it names; absent if it may select several.
     #[must_use]
     pub fn device_id(&self) -> Option<DeviceId> {

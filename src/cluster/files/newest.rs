@@ -6,6 +6,7 @@
 use std::io::{self, Read};
 
 use jiff::Timestamp;
+use memchr::memchr;
 
 /// Fields with a time that had passed when the object was read. Deletions and expiries may be in the future.
 const PAST: [&[u8]; 20] = [
@@ -52,10 +53,13 @@ impl NewestTime {
     /// Looks at more text, which need not end at the end of a line.
     pub(in crate::cluster) fn add(&mut self, text: &[u8]) {
         let mut rest = text;
-        // All times of Kubernetes are in UTC, and end with this letter.
-        while let Some(end) = rest.iter().position(|byte| *byte == b'Z') {
-            self.keep(&rest[..end]);
-            self.look();
+        // All times of Kubernetes are in UTC, and end with a digit and this letter.
+        while let Some(end) = memchr(b'Z', rest) {
+            let before = rest[..end].last().or(self.pending.last());
+            if before.is_some_and(u8::is_ascii_digit) {
+                self.keep(&rest[..end]);
+                self.look();
+            }
             self.pending.clear();
             rest = &rest[end..][1..];
         }

@@ -144,15 +144,26 @@ async fn certificate_that_is_its_own_authority_is_taken_if_it_is_the_trusted_one
     }
 }
 
+/// Protocol of a proxy.
+#[derive(Clone, Copy)]
+enum ProxyKind {
+    Http,
+    /// Lets in only alice.
+    Socks,
+}
+
 /// A proxy that leads everything to `target`; gives its address, and what it was asked for.
-async fn proxy(target: String) -> (String, Arc<Mutex<Vec<String>>>) {
+async fn proxy(kind: ProxyKind, target: String) -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address").to_string();
     let asked = Arc::<Mutex<Vec<String>>>::default();
     let noted = Arc::clone(&asked);
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
-            let _ = pass(stream, &target, &noted).await;
+            let _ = match kind {
+                ProxyKind::Http => pass(stream, &target, &noted).await,
+                ProxyKind::Socks => pass_socks(stream, &target, &noted).await,
+            };
         }
     });
     (address, asked)
@@ -169,20 +180,6 @@ async fn pass(mut stream: TcpStream, target: &str, asked: &Mutex<Vec<String>>) -
     let mut server = TcpStream::connect(target).await?;
     tokio::spawn(async move { copy_bidirectional(&mut stream, &mut server).await });
     Ok(())
-}
-
-/// A SOCKS proxy that lets in only alice.
-async fn socks_proxy(target: String) -> (String, Arc<Mutex<Vec<String>>>) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let address = listener.local_addr().expect("an address").to_string();
-    let asked = Arc::<Mutex<Vec<String>>>::default();
-    let noted = Arc::clone(&asked);
-    tokio::spawn(async move {
-        while let Ok((stream, _)) = listener.accept().await {
-            let _ = pass_socks(stream, &target, &noted).await;
-        }
-    });
-    (address, asked)
 }
 
 /// RFC 1928, and RFC 1929 for the login.
@@ -225,7 +222,7 @@ async fn pass_socks(
 async fn socks_proxy_finds_the_server_and_is_told_the_password() {
     let folder = tempfile::tempdir().expect("a folder");
     let (address, authority) = self_made(2100).await;
-    let (proxy, asked) = socks_proxy(address).await;
+    let (proxy, asked) = proxy(ProxyKind::Socks, address).await;
     let cluster = |login: &str| {
         format!(
             "{{server: 'https://localhost.example.com:6443', tls-server-name: localhost, \
@@ -258,8 +255,8 @@ async fn certificate_that_is_its_own_authority_is_judged_alike_behind_proxies() 
     let folder = tempfile::tempdir().expect("a folder");
     let (address, own) = self_made(2100).await;
     let (_, other) = self_made(2100).await;
-    let (tunnel, _) = proxy(address.clone()).await;
-    let (socks, _) = socks_proxy(address).await;
+    let (tunnel, _) = proxy(ProxyKind::Http, address.clone()).await;
+    let (socks, _) = proxy(ProxyKind::Socks, address).await;
     for proxy in [
         format!("http://alice:hunter2@{tunnel}"),
         format!("socks5://alice:hunter2@{socks}"),

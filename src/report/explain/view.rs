@@ -10,7 +10,7 @@ use super::step::{Step, lines};
 use super::verdict::{ExplainedVerdict, PodOutcome};
 use super::waiting::{RootCauseCode, WaitingRequest};
 use crate::assess::{Basis, ReportCompleteness};
-use crate::model::{self, DeviceId};
+use crate::model::DeviceId;
 use crate::naming::phrase::counted;
 use crate::naming::pod::arguments;
 use crate::report::answer::{Answer, beside};
@@ -86,13 +86,6 @@ impl Explanation {
             warnings: views(&[&basis.reading.warnings]),
             incomplete: Incomplete::all(&completeness),
         }
-    }
-
-    /// The explanation with more warnings.
-    #[must_use]
-    pub fn with_warnings(mut self, more: &[model::Warning]) -> Self {
-        self.warnings.extend(more.iter().map(Warning::from));
-        self
     }
 }
 

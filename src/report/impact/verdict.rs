@@ -124,12 +124,10 @@ fn why_none(report: &ImpactReport) -> String {
 /// `2 now, the last at +5m`.
 fn when(report: &ImpactReport) -> String {
     let totals = &report.assessment.totals;
-    let now = report.metadata.observed();
     // Other taints, if they are not known, may evict pods earlier.
     let may_be_earlier = totals.pods.exact().is_some() && totals.pods_now.exact().is_none();
     let at_once = totals.pods_now.counted();
-    let seconds = |time: Time| time.0.as_second().saturating_sub(now.0.as_second());
-    let due = totals.last_eviction.map(|last| seconds(Time(last)));
+    let due = totals.last_eviction.map(|last| seconds(Time(last), report));
     let delayed = Timeline::of(report).and_then(|timeline| timeline.delayed_until());
     let last = match (delayed, due) {
         (Some(delayed), _) => Some(format!("about {} (rate limit)", after(delayed))),
