@@ -28,7 +28,8 @@ impl Hypothesis {
         let (mut view, choice) = Box::pin(view.resolved(choice, context)).await?;
         let rule = |name: &str| view.rule(name);
         let proposed = choice.proposed(manifests, rule, view.snapshot(), view.now)?;
-        view.reading.warnings.extend(choice.warning(&proposed));
+        let warning = choice.warning(manifests, view.snapshot());
+        view.reading.warnings.extend(warning);
         let unknown = unknown_on_node(filter, &choice, &view.snapshot().slices);
         view.reading.warnings.extend(unknown);
         Ok(Self { view, proposed })

@@ -50,16 +50,22 @@ impl Choice {
         }
     }
 
-    /// Warning about an assumed taint, or about one whose effect does nothing by itself.
-    #[must_use]
-    pub fn warning(&self, proposed: &[ProposedTaint]) -> Option<Warning> {
-        if let (ChoiceBasis::Selectors(_), None) = (&self.by, &self.taint) {
-            return Some(unnamed());
-        }
-        let mut effects = proposed.iter().map(|proposed| &proposed.taint.effect);
-        effects
-            .any(|effect| *effect == Effect::None)
-            .then(looked_at_as_no_execute)
+    /// Warning about an assumed taint, or about one whose effect does nothing by itself: that of the
+    /// command line, of the rules that it names, or of `manifests`.
+    pub fn warning(&self, manifests: &[DeviceTaintRule], snapshot: &Snapshot) -> Option<Warning> {
+        let has_no_effect = |rule: &DeviceTaintRule| rule.taint.effect == Effect::None;
+        let found = match (&self.by, &self.taint) {
+            (ChoiceBasis::Selectors(_), None) => return Some(unnamed()),
+            (ChoiceBasis::Selectors(_), Some(taint)) => taint.effect == Effect::None,
+            (ChoiceBasis::Rules(names), _) => {
+                let mut rules = snapshot.rules.iter();
+                rules.any(|rule| {
+                    names.iter().any(|name| *name == *rule.name.as_str()) && has_no_effect(rule)
+                })
+            }
+            (ChoiceBasis::Manifests(_), _) => manifests.iter().any(has_no_effect),
+        };
+        found.then(looked_at_as_no_execute)
     }
 }
 
@@ -118,19 +124,57 @@ mod tests {
     use crate::model::{DeviceSelector, RuleMetadata};
     use crate::naming::device;
 
-    #[test]
-    fn a_manifest_for_every_device_is_refused() {
-        let manifest = |selector: Option<DeviceSelector>| DeviceTaintRule {
-            name: "wide".into(),
+    fn manifest(selector: Option<DeviceSelector>, effect: &str) -> DeviceTaintRule {
+        DeviceTaintRule {
+            name: "drain".into(),
             uid: "".into(),
             resource_version: "".into(),
             generation: 0,
             selector,
-            taint: taint::parse("example.com/k:NoExecute").unwrap(),
+            taint: taint::parse(&format!("a.b/k:{effect}")).unwrap(),
             condition: None,
             metadata: RuleMetadata::default(),
             managers: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn taint_that_is_assumed_and_effect_none_have_a_warning() {
+        let selectors = vec![device::parse("gpu.example.com").unwrap()];
+        let of_taint = |text: Option<&str>| {
+            let taint = text.map(|text| taint::parse(text).unwrap());
+            Choice::of_selectors(selectors.clone(), taint)
         };
+        let rule = |effect: &str| manifest(None, effect);
+        let by = |by: ChoiceBasis| Choice {
+            by,
+            ..of_taint(None)
+        };
+        let code = |choice: &Choice, effect: &str| {
+            let snapshot = Snapshot {
+                rules: vec![rule(effect)],
+                ..Snapshot::default()
+            };
+            let warning = choice.warning(&[rule(effect)], &snapshot);
+            warning.map(|warning| warning.code)
+        };
+        let none = Some("previewed-as-no-execute");
+        assert_eq!(code(&of_taint(None), "NoExecute"), Some("unnamed-taint"));
+        assert_eq!(code(&of_taint(Some("a.b/k:None")), "NoExecute"), none);
+        assert_eq!(code(&of_taint(Some("a.b/k:NoExecute")), "None"), None);
+        for choice in [
+            by(ChoiceBasis::Rules(vec!["drain".to_owned()])),
+            by(ChoiceBasis::Manifests(vec!["-".into()])),
+        ] {
+            assert_eq!(code(&choice, "None"), none);
+            assert_eq!(code(&choice, "NoExecute"), None);
+        }
+        let other = by(ChoiceBasis::Rules(vec!["other".to_owned()]));
+        assert_eq!(code(&other, "None"), None);
+    }
+
+    #[test]
+    fn a_manifest_for_every_device_is_refused() {
         let unknown = DeviceSelector {
             unknown_fields: vec!["deviceClassName".to_owned()],
             ..DeviceSelector::default()
@@ -142,7 +186,7 @@ mod tests {
             ("an unknown field alone", Some(unknown), true),
             ("a driver", Some(named), false),
         ] {
-            let outcome = refuse_wide(&[manifest(selector)]);
+            let outcome = refuse_wide(&[manifest(selector, "NoExecute")]);
             assert_eq!(outcome.is_err(), refused, "{name}");
         }
     }

@@ -210,6 +210,10 @@ fn pending_pods_of_the_same_priority_that_tolerate_the_taint_are_rivals() {
     let mut allocated = own;
     allocated.allocation = claim_in_use(&waiting).allocation;
     assert_eq!(count(&rival(&|_| {}), &allocated, "gpu-0"), 0);
+    let mut monitor = request(vec![toleration(None)]);
+    monitor.admin_access = true;
+    let monitor = claim(RequestKind::Exactly(monitor));
+    assert_eq!(count(&rival(&|_| {}), &monitor, "gpu-0"), 0);
     let strict = claim(RequestKind::Exactly(request(vec![])));
     assert_eq!(count(&rival(&|_| {}), &strict, "gpu-0"), 0);
     // A class that was not read may select the device.

@@ -7,7 +7,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use super::support::{data, in_one_line, read_content, read_files};
-use crate::cluster::{FileSource, Limits, read};
+use crate::cluster::{FileSource, Limits, read, read_manifests};
 
 /// A pod that uses a claim.
 const POD: &str = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"train-0","namespace":"ml","uid":"1"},"spec":{"resourceClaims":[{"name":"gpu","resourceClaimName":"gpu"}]}}"#;
@@ -38,6 +38,35 @@ fn gzip(content: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     encoder.write_all(content).expect("memory");
     encoder.finish().expect("memory")
+}
+
+#[test]
+fn rule_of_a_manifest_that_no_server_would_accept_is_an_error_with_its_place() {
+    let rule = r#"{"apiVersion":"resource.k8s.io/v1","kind":"DeviceTaintRule","metadata":{"name":"t1"},"spec":{"deviceSelector":{"pool":"n"},"taint":{"key":"a","effect":"NoExecute"}}}"#;
+    let read = |text: &str| {
+        let mut stdin = text.as_bytes();
+        read_manifests(&[FileSource::Stdin], &mut stdin, &Limits::default())
+    };
+    let found = read(&list(&[POD, rule])).expect("a rule");
+    assert_eq!((found.rules.len(), found.skipped.len()), (1, 1));
+    for (text, place) in [
+        (
+            rule.replace("pool", "poool"),
+            "t1: spec.deviceSelector.poool: unknown field",
+        ),
+        (
+            rule.replace("\"key\"", "\"x\":1,\"key\""),
+            "t1: spec.taint.x: unknown field",
+        ),
+        (
+            rule.replace("NoExecute", "noexecute"),
+            "t1: spec.taint.effect: \"noexecute\" is not",
+        ),
+        (POD.to_owned(), "no DeviceTaintRule in stdin"),
+    ] {
+        let error = in_one_line(&read(&text).expect_err(place));
+        assert!(error.contains(place), "{error}");
+    }
 }
 
 #[test]
