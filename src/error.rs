@@ -51,7 +51,6 @@ impl ExitStatus {
     ];
 
     /// The number that the shell sees.
-    #[must_use]
     pub fn code(self) -> u8 {
         match self {
             Self::Success => 0,
@@ -67,13 +66,11 @@ impl ExitStatus {
     }
 
     /// True if a signal ended the program.
-    #[must_use]
     pub fn is_signal(self) -> bool {
         self == Self::Interrupted || self == Self::Terminated
     }
 
     /// Meaning of the code, in one line for `help exit-codes`.
-    #[must_use]
     pub fn meaning(self) -> &'static str {
         match self {
             Self::Success => "success, or nothing to do",
@@ -173,7 +170,6 @@ impl Failure {
     }
 
     /// The `E` among the error and its causes, if there is one.
-    #[must_use]
     pub fn cause<E: Error + Send + Sync + 'static>(&self) -> Option<&E> {
         let boxed = || self.error.downcast_ref::<Box<dyn Error + Send + Sync>>();
         let direct = self.error.downcast_ref();
@@ -183,25 +179,21 @@ impl Failure {
     }
 
     /// Exit status for the error.
-    #[must_use]
     pub fn status(&self) -> ExitStatus {
         self.status
     }
 
     /// The signal that ended the program, as it has to end then; absent if none did.
-    #[must_use]
     pub fn signal(&self) -> Option<ExitStatus> {
         Some(self.status).filter(|status| status.is_signal())
     }
 
     /// Facts about it, in the order in which they were added.
-    #[must_use]
     pub fn details(&self) -> &[String] {
         &self.details
     }
 
     /// Hints, most useful first.
-    #[must_use]
     pub fn hints(&self) -> &[String] {
         &self.hints
     }

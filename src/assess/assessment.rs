@@ -45,7 +45,6 @@ pub struct Assessment {
 
 impl Assessment {
     /// The tripped guards in one line, each with why when its value is not known; absent when none tripped.
-    #[must_use]
     pub fn tripped(&self) -> Option<String> {
         let tripped = self.guards.iter().filter(|guard| guard.tripped);
         let reasons: Vec<String> = tripped.map(GuardOutcome::reason).collect();
@@ -65,7 +64,6 @@ pub struct Assessed<'a> {
 
 impl<'a> Assessed<'a> {
     /// Assesses the verdicts of `impact`, with the `disruption_facts` of others, for these `limits`.
-    #[must_use]
     pub fn new(
         impact: &'a Impact<'a>,
         disruption_facts: &'a DisruptionFacts<'a>,

@@ -33,7 +33,6 @@ pub enum Availability {
 
 impl Availability {
     /// The availability in words.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Free => "free",
@@ -46,7 +45,6 @@ impl Availability {
     }
 
     /// Reports whether claims hold the device, or a part of it.
-    #[must_use]
     pub fn is_used(self) -> bool {
         match self {
             Self::Used | Self::UsedInParts => true,
@@ -65,7 +63,6 @@ pub struct Availabilities<'a> {
 
 impl<'a> Availabilities<'a> {
     /// Those of the devices of `reading`; counters have to be read for it.
-    #[must_use]
     pub fn new(reading: &'a Reading) -> Self {
         // Claims name the pods for which they are reserved, so that no pod is needed.
         let gaps = reading.gaps.iter();
@@ -83,19 +80,16 @@ impl<'a> Availabilities<'a> {
     }
 
     /// Gaps that matter for devices.
-    #[must_use]
     pub fn completeness(&self) -> &ReportCompleteness<'a> {
         &self.completeness
     }
 
     /// Reports whether the device uses counters, and of no set all.
-    #[must_use]
     pub fn is_partition(&self, device: &DeviceId) -> bool {
         self.partitions.contains(device)
     }
 
     /// The availability of the device, if it is known.
-    #[must_use]
     pub fn of(&self, state: &DeviceState<'_>) -> Option<Availability> {
         let is_complete = |subject| self.completeness.is_complete(subject);
         let mut taints = state.taints.iter();

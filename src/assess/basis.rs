@@ -27,7 +27,6 @@ pub struct Basis<'a>(DeviceBasis<'a>);
 
 impl DeviceBasis<'_> {
     /// True if all claims are known: without them it is unknown which devices are in use.
-    #[must_use]
     pub fn knows_usage(&self) -> bool {
         ReportCompleteness::new(&self.reading.gaps).is_complete(CountSubject::Allocated)
     }
@@ -35,7 +34,6 @@ impl DeviceBasis<'_> {
 
 impl DeviceBasis<'_> {
     /// Reports whether all claims and taints are known, so that a device can be known to be free.
-    #[must_use]
     pub fn knows_free_devices(&self) -> bool {
         let availabilities = Availabilities::new(self.reading);
         let completeness = availabilities.completeness();
@@ -47,7 +45,6 @@ impl DeviceBasis<'_> {
 
 impl<'a> Basis<'a> {
     /// The basis of answers for the instant `now`; `reading` has the pods of the devices in question.
-    #[must_use]
     pub fn new(reading: &'a Reading, semantics: &'a Semantics, now: Timestamp) -> Self {
         Self(DeviceBasis {
             reading,

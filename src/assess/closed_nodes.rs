@@ -6,7 +6,6 @@ use crate::engine::closed_nodes::{ClosedNode, ClosedReason};
 const MOST_NAMED: usize = 3;
 
 /// Those of them that have devices, with the reason of each; nothing where there are none.
-#[must_use]
 pub fn closed_line(closed: &[ClosedNode]) -> Option<String> {
     let closed: Vec<&ClosedNode> = closed.iter().filter(|node| node.has_devices).collect();
     let named = closed.iter().take(MOST_NAMED).map(|node| {

@@ -44,7 +44,6 @@ pub struct ReportCompleteness<'a> {
 
 impl<'a> ReportCompleteness<'a> {
     /// Collects these gaps. Those that do not concern the question are left out, and equal ones count once.
-    #[must_use]
     pub fn new(gaps: impl IntoIterator<Item = &'a Gap>) -> Self {
         let mut kept: Vec<&'a Gap> = Vec::new();
         for gap in gaps {
@@ -61,7 +60,6 @@ impl<'a> ReportCompleteness<'a> {
     }
 
     /// Count of `subject`, of which `number` were found.
-    #[must_use]
     pub fn count(&self, subject: CountSubject, number: usize) -> Count {
         if self.is_complete(subject) {
             return Count::known(number);
@@ -71,14 +69,12 @@ impl<'a> ReportCompleteness<'a> {
     }
 
     /// True if nothing that `subject` is counted from is missing.
-    #[must_use]
     pub fn is_complete(&self, subject: CountSubject) -> bool {
         !self.gaps.iter().any(|gap| concerns(gap, subject))
     }
 
     /// The names of what is missing for any of `subjects`, such as `resourceclaims, pods`; empty when
     /// nothing is.
-    #[must_use]
     pub fn missing(&self, subjects: &[CountSubject]) -> String {
         let concerned = |gap: &&&Gap| subjects.iter().any(|subject| concerns(gap, *subject));
         let missing = self.gaps.iter().filter(concerned);

@@ -67,7 +67,6 @@ impl fmt::Display for WhyWide {
 
 impl WhyWide {
     /// The reason for a drain, whose pods are evicted or replaced by a restart.
-    #[must_use]
     pub fn of_drain(&self) -> String {
         match self {
             Self::EveryDevice | Self::EveryDeviceForTheScheduler => self.to_string(),
@@ -83,7 +82,6 @@ impl WhyWide {
 const SYSTEM: &str = "kube-system";
 
 /// Approval that the change with these verdicts needs.
-#[must_use]
 pub fn consent(tally: &Tally<'_, '_>, totals: &Totals, semantics: &Semantics) -> Consent {
     let rules = || tally.impact.rules.iter().map(|rule| rule.proposed);
     // Effect None affects no pod, however many devices it selects.

@@ -5,7 +5,6 @@ use crate::model::{Minor, Warning};
 use crate::naming::phrase::counted;
 
 /// The releases that have a defect, such as `1.36.0 to 1.36.2`.
-#[must_use]
 pub fn releases(defect: Defect) -> String {
     let since = defect.since();
     let Minor { minor, patch } = defect.repair();
@@ -29,14 +28,12 @@ pub fn releases(defect: Defect) -> String {
 }
 
 /// Upstream reference of a defect.
-#[must_use]
 pub fn upstream(defect: Defect) -> String {
     format!("kubernetes#{}", defect.upstream())
 }
 
 /// Warning where rules exist, or are about to, on this release: that they can break kube-scheduler, or that
 /// this is unknown. Absent where they cannot.
-#[must_use]
 pub fn of_rules(release: Option<Minor>) -> Option<Warning> {
     let defect = Defect::SchedulerBreaks;
     let (affected, upstream) = (releases(defect), upstream(defect));
@@ -63,7 +60,6 @@ fn fixed(defect: Defect) -> String {
 }
 
 /// The defects that an answer depends on, beside those of any rule.
-#[must_use]
 pub fn of_impact(impact: &Impact<'_>, semantics: &Semantics) -> Vec<Warning> {
     let stays = |reason: NotEvicted| {
         let is = |verdict: &Verdict| *verdict == Verdict::NotEvicted(reason);

@@ -46,7 +46,6 @@ pub struct SafetyFacts<'a> {
 
 /// Checks each device of the node, by name: those that are published there, that claims of pods there hold, that the
 /// kubelet lists or has prepared, and those that share counters with one of these.
-#[must_use]
 pub fn device_safety(facts: &SafetyFacts<'_>) -> Vec<DeviceUse> {
     let snapshot = &facts.reading.snapshot;
     let inventory = devices(snapshot, facts.semantics);

@@ -166,7 +166,6 @@ pub(super) fn users_by_device<'a>(
 
 /// Every device that the kubelet lists or has in its checkpoint: of DRA by name, then of drivers that have not named the
 /// devices of a claim, then of device plugins.
-#[must_use]
 pub fn devices_in_use(in_use: &InUse, prepared: &[PreparedClaim]) -> Vec<DeviceUse> {
     let users = users_by_device(in_use, prepared).into_iter();
     let named = users.map(|(device, users)| DeviceUse::used(device, users));

@@ -31,7 +31,6 @@ pub struct DisruptionFacts<'a> {
 
 impl<'a> DisruptionFacts<'a> {
     /// Of an answer.
-    #[must_use]
     pub fn of(impact: &Impact<'a>, basis: &Basis<'a>) -> Self {
         let reading = basis.reading;
         let (replacements, unplaced) = Replacements::of(impact, basis);

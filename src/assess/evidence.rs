@@ -259,7 +259,6 @@ impl<'a> HazardEvidence<'a> {
 }
 
 /// The annotation that asks that the pod be left alone, with its value; absent where none does.
-#[must_use]
 pub fn do_not_disrupt(pod: &Pod) -> Option<String> {
     let mut annotations = pod.annotations.iter();
     let (key, value) = annotations.find(|(key, value)| match &**key {

@@ -343,7 +343,6 @@ hazards! {
 
 impl Hazard {
     /// True if the pod is not recreated.
-    #[must_use]
     pub const fn is_for_good(self) -> bool {
         match self.row().after {
             After::Lost => true,
@@ -352,37 +351,31 @@ impl Hazard {
     }
 
     /// The stable code.
-    #[must_use]
     pub const fn code(self) -> &'static str {
         self.row().code
     }
 
     /// Severity of the hazard.
-    #[must_use]
     pub const fn severity(self) -> Severity {
         self.row().severity
     }
 
     /// Rank of the hazard: the lowest is shown first.
-    #[must_use]
     pub const fn rank(self) -> u8 {
         self.row().rank
     }
 
     /// Subjects that must be complete to know that a pod does not have it.
-    #[must_use]
     pub const fn reads(self) -> &'static [CountSubject] {
         self.row().reads
     }
 
     /// Meaning of the code, in one line.
-    #[must_use]
     pub const fn meaning(self) -> &'static str {
         self.row().meaning
     }
 
     /// The hazard of that code, if there is one.
-    #[must_use]
     pub fn of_code(code: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|hazard| hazard.code() == code)
     }
@@ -415,7 +408,6 @@ pub struct Finding {
 }
 
 /// The hazards of one pod, in the order of [`Hazard::ALL`].
-#[must_use]
 pub fn findings(evidence: &HazardEvidence<'_>, impact: &PodImpact<'_>) -> Vec<Finding> {
     let hazards = Hazard::ALL.into_iter();
     hazards
@@ -424,7 +416,6 @@ pub fn findings(evidence: &HazardEvidence<'_>, impact: &PodImpact<'_>) -> Vec<Fi
 }
 
 /// The worst of them; well where there is none.
-#[must_use]
 pub fn severity_of(findings: &[Finding]) -> Severity {
     let severities = findings.iter().map(|found| found.hazard.severity());
     severities.max().unwrap_or_default()

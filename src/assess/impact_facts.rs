@@ -105,7 +105,6 @@ impl ImpactFacts {
     }
 
     /// As [`ImpactFacts::decisive_gaps`], one line each; empty when it is known who is evicted.
-    #[must_use]
     pub fn unknown_evictions(&self) -> Vec<String> {
         let line = |gap: &Gap| format!("{}: {}", gap.what, gap.why);
         self.decisive_gaps().map(line).collect()

@@ -7,7 +7,6 @@ use crate::naming::phrase::{counted, few};
 
 /// The warning about devices whose partitions are `open`, as [`open_parts`](crate::engine::open_parts::open_parts) has
 /// found them; absent where there are none.
-#[must_use]
 pub fn open_parts_warning(open: &BTreeMap<DeviceId, BTreeSet<DeviceId>>) -> Option<Warning> {
     let devices: Vec<String> = open.keys().map(ToString::to_string).collect();
     let (first, rest) = devices.split_first()?;

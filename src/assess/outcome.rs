@@ -28,7 +28,6 @@ pub enum Outcome {
 
 impl Outcome {
     /// The outcome as it is spelled in reports.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::EvictedNow => "EvictedNow",
@@ -40,7 +39,6 @@ impl Outcome {
     }
 
     /// True if a considered taint evicts the pod, now or later.
-    #[must_use]
     pub fn is_evicted(self) -> bool {
         match self {
             Self::EvictedNow | Self::EvictedLater => true,
@@ -49,7 +47,6 @@ impl Outcome {
     }
 
     /// Outcome of the verdict at the moment `now`; overdue evictions happen at once.
-    #[must_use]
     pub fn of(verdict: &Verdict, now: Timestamp) -> Self {
         match verdict {
             Verdict::Evicted { at } if *at <= now => Self::EvictedNow,

@@ -41,19 +41,16 @@ impl<'a> PodAssessment<'a> {
     }
 
     /// True if the pod has that hazard.
-    #[must_use]
     pub fn has(&self, hazard: Hazard) -> bool {
         self.findings.iter().any(|found| found.hazard == hazard)
     }
 
     /// The worst of its hazards.
-    #[must_use]
     pub fn severity(&self) -> Severity {
         severity_of(&self.findings)
     }
 
     /// When it would be evicted; in the past means at once.
-    #[must_use]
     pub fn evict_at(&self) -> Option<Timestamp> {
         match self.impact.verdict {
             Verdict::Evicted { at } => Some(at),
@@ -62,7 +59,6 @@ impl<'a> PodAssessment<'a> {
     }
 
     /// In how many seconds it would be evicted, counted from `now`; zero or less means at once.
-    #[must_use]
     pub fn evict_in_seconds(&self, now: Timestamp) -> Option<i64> {
         // Of whole seconds, as times are written: readers who subtract two of them come to the same number.
         let seconds = |at: Timestamp| at.as_second().saturating_sub(now.as_second());

@@ -63,7 +63,6 @@ pub struct AvailableDevices {
 
 impl Replacements {
     /// Replacements for the devices that pods of `impact` lose, and the gaps.
-    #[must_use]
     pub fn of(impact: &Impact<'_>, basis: &Basis<'_>) -> (Self, Vec<Gap>) {
         let rules = impact.rules.iter();
         let proposed: Vec<ProposedTaint> = rules.map(|rule| rule.proposed.clone()).collect();
@@ -72,7 +71,6 @@ impl Replacements {
 
     /// Replacements for the devices that pods of `impact` lose while the taints of `proposed` are there,
     /// which need not be those that evict the pods, on the nodes that `filter` allows; and the gaps.
-    #[must_use]
     pub fn under(
         proposed: &[ProposedTaint],
         impact: &Impact<'_>,
@@ -126,7 +124,6 @@ impl Replacements {
     }
 
     /// Number of claims that could not be reallocated even alone.
-    #[must_use]
     pub fn unplaceable(&self) -> Count {
         let with = |placeable| {
             let claims = self.claims.iter();
@@ -137,14 +134,12 @@ impl Replacements {
     }
 
     /// Number of devices of the same classes that stay allocatable.
-    #[must_use]
     pub fn available(&self) -> Count {
         let available = self.available.as_ref();
         available.map(|found| found.devices).unwrap_or_default()
     }
 
     /// Number of devices of the same classes.
-    #[must_use]
     pub fn of_class(&self) -> Count {
         self.available
             .as_ref()
@@ -153,7 +148,6 @@ impl Replacements {
     }
 
     /// Lines for the user; none if all claims can be reallocated.
-    #[must_use]
     pub fn lines(&self) -> Vec<String> {
         let unplaceable = self.unplaceable_claims();
         // Claims with the same reason share a line.
@@ -374,7 +368,6 @@ fn count(range: Range) -> Count {
 
 /// Kinds in `reading` that replacements can rely on. Of nodes, those of the pods may be known and others not,
 /// which is a gap of replacements then.
-#[must_use]
 pub fn completeness(reading: &Reading) -> Completeness {
     let has_gap = |kind: Kind| reading.gaps.iter().any(|gap| gap.kind() == Some(kind));
     let is_read = |kind: Kind| {

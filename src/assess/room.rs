@@ -33,7 +33,6 @@ pub struct RoomCosts<'a> {
 
 impl<'a> RoomCosts<'a> {
     /// Costs of evicting `pods`, where `budgets` are all that there are.
-    #[must_use]
     pub fn new(pods: Vec<EvictablePod<'a>>, budgets: &'a [PodDisruptionBudget]) -> Self {
         let covers = |budget: &&PodDisruptionBudget| {
             let mut pods = pods.iter();
@@ -46,7 +45,6 @@ impl<'a> RoomCosts<'a> {
     }
 
     /// The cost of evicting the pods with these indices.
-    #[must_use]
     pub fn of(&self, set: &[usize]) -> RoomCost {
         let pods = || set.iter().filter_map(|index| self.pods.get(*index));
         let grace = pods().map(|it| it.grace_period_seconds).max();
@@ -67,7 +65,6 @@ impl<'a> RoomCosts<'a> {
     }
 
     /// The budgets that refuse an eviction of the pods with these indices, or may refuse it.
-    #[must_use]
     pub fn violated(&self, set: &[usize]) -> Vec<&'a PodDisruptionBudget> {
         let pods = set.iter().filter_map(|index| self.pods.get(*index));
         let pods: Vec<&Pod> = pods.map(|it| it.pod).collect();

@@ -27,7 +27,6 @@ impl Severity {
     pub const ALL: [Self; 4] = [Self::Ok, Self::Notice, Self::Warning, Self::Danger];
 
     /// The word for it.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -38,7 +37,6 @@ impl Severity {
     }
 
     /// A mark before a row, for users who see no colour.
-    #[must_use]
     pub fn mark(self) -> &'static str {
         match self {
             Self::Ok | Self::Notice => " ",

@@ -25,7 +25,6 @@ pub struct Sibling {
 
 impl Sibling {
     /// Those of the devices that the considered taints of `impact` select, by name.
-    #[must_use]
     pub fn of(impact: &Impact<'_>, basis: &Basis<'_>) -> Vec<Self> {
         let siblings = allocator::siblings(&basis.reading.snapshot, impact);
         siblings.iter().map(Self::new).collect()
@@ -46,13 +45,11 @@ impl Sibling {
     }
 
     /// The device and its users, in one line.
-    #[must_use]
     pub fn line(&self) -> String {
         format!("{}: {}", self.device, first_and_more(&self.all_users()))
     }
 
     /// True if it is a selected device itself, of which others have shares.
-    #[must_use]
     pub fn is_shared(&self) -> bool {
         self.beside == [self.device.as_str()]
     }

@@ -19,7 +19,6 @@ pub struct TaintCounts {
 
 impl TaintCounts {
     /// Counts for a considered taint. One that never evicts evicts no pod, whichever pods exist.
-    #[must_use]
     pub fn of(rule: &RuleImpact<'_>, completeness: &ReportCompleteness<'_>) -> Self {
         let counts = &rule.counts;
         let evicted = |number| {
@@ -40,7 +39,6 @@ impl TaintCounts {
     }
 
     /// True if each of them is known.
-    #[must_use]
     pub fn is_exact(&self) -> bool {
         let all = [
             self.published_devices,

@@ -72,7 +72,6 @@ pub struct Totals {
 
 impl Totals {
     /// True if it is unknown of some pod to be evicted if it can end.
-    #[must_use]
     pub fn has_unknown_ends(&self) -> bool {
         let ends = [self.pods_on_lost_nodes, self.pods_without_driver];
         ends.iter().any(|count| count.exact().is_none())
@@ -106,7 +105,6 @@ pub struct Tally<'t, 'a> {
 
 impl<'t, 'a> Tally<'t, 'a> {
     /// True if one of the considered taints evicts. One that never evicts evicts no pod, whichever pods exist.
-    #[must_use]
     pub fn evicts(&self) -> bool {
         let mut rules = self.impact.rules.iter();
         rules.any(|rule| rule.proposed.taint.effect.evicts())
@@ -118,14 +116,12 @@ impl<'t, 'a> Tally<'t, 'a> {
     }
 
     /// Count of `number` of a subject that depends on the evicted pods.
-    #[must_use]
     pub fn of_evicted(&self, number: usize) -> Count {
         self.of(CountSubject::Pods, number)
     }
 
     /// The pods that would be evicted and have that hazard: where something was not read in which it is found, any
     /// of them may have it.
-    #[must_use]
     pub fn with_hazard(&self, hazard: Hazard) -> Count {
         let has = |pod: &&PodAssessment<'_>| pod.has(hazard);
         let found = self.evicted().filter(has).count();
@@ -142,7 +138,6 @@ impl<'t, 'a> Tally<'t, 'a> {
     }
 
     /// The Jobs that fail for good since pods of them would be evicted; one of which that is not known may.
-    #[must_use]
     pub fn jobs_failed(&self) -> Count {
         let (mut fails, mut may_fail) = (BTreeSet::new(), BTreeSet::new());
         for pod in self.evicted().map(|pod| pod.impact.pod) {
@@ -163,7 +158,6 @@ impl<'t, 'a> Tally<'t, 'a> {
     }
 
     /// The workloads that would lose pods, and have fewer ready ones than they want already.
-    #[must_use]
     pub fn workloads_recovering(&self) -> Count {
         let Recovering { workloads, unknown } = self.disruption_facts.recovering;
         self.perhaps_more(workloads, unknown)
@@ -229,7 +223,6 @@ impl<'t, 'a> Tally<'t, 'a> {
     }
 
     /// All counts.
-    #[must_use]
     pub fn totals(&self) -> Totals {
         let Self {
             impact,

@@ -198,7 +198,6 @@ impl ClusterError {
     }
 
     /// The way out; none when the text says it all.
-    #[must_use]
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Configuration { hint, .. } => return hint.clone(),
@@ -243,13 +242,11 @@ impl ClusterError {
     }
 
     /// True if the outcome of a change is unknown.
-    #[must_use]
     pub fn is_unknown(&self) -> bool {
         matches!(self, Self::Unresolved { .. })
     }
 
     /// True if the server does not accept the object, so that trying again does not help.
-    #[must_use]
     pub fn is_invalid(&self) -> bool {
         matches!(self, Self::Invalid { .. })
     }
@@ -258,7 +255,6 @@ impl ClusterError {
     /// it would open the cluster to all users.
     ///
     /// Upstream: `user.Anonymous` in apiserver's `pkg/authentication/user/user.go`.
-    #[must_use]
     pub fn is_anonymous(&self) -> bool {
         if let Self::Forbidden { user, .. } = self {
             user.as_deref() == Some("system:anonymous")
@@ -268,7 +264,6 @@ impl ClusterError {
     }
 
     /// Missing permission, if that is the reason.
-    #[must_use]
     pub fn denied(&self) -> Option<&Permission> {
         if let Self::Forbidden { permission, .. } = self {
             Some(permission)

@@ -52,7 +52,6 @@ pub(in crate::cluster) fn unescaped(part: &str) -> String {
 }
 
 /// The resource in a path, such as `pods` in `/api/v1/namespaces/ml/pods/train-0`.
-#[must_use]
 pub(in crate::cluster) fn resource_in(path: &str) -> &str {
     let path = path.split('?').next().unwrap_or_default();
     let mut parts = path.trim_start_matches('/').split('/');

@@ -17,7 +17,6 @@ pub struct Permission {
 
 impl Permission {
     /// To `verb` objects of `kind`.
-    #[must_use]
     pub fn new(verb: &'static str, kind: Kind) -> Self {
         Self {
             verb,
@@ -27,7 +26,6 @@ impl Permission {
     }
 
     /// To evict pods through the Eviction API.
-    #[must_use]
     pub fn evictions() -> Self {
         Self {
             verb: "create",
@@ -38,13 +36,11 @@ impl Permission {
     }
 
     /// True if it is a permission to read.
-    #[must_use]
     pub fn is_read(&self) -> bool {
         ["get", "list", "watch"].contains(&self.verb)
     }
 
     /// The resource with its group, as `kubectl` and the API server print it.
-    #[must_use]
     pub fn full_resource(&self) -> String {
         if self.group.is_empty() {
             self.resource.clone()

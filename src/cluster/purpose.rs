@@ -170,19 +170,16 @@ impl Purpose {
     }
 
     /// In one word, which is part of the name of a role.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.row().name
     }
 
     /// True if its command never changes anything, nor waits for a change.
-    #[must_use]
     pub fn only_reads(self) -> bool {
         self.row().effect == Effect::Looks
     }
 
     /// True if its command creates or removes admission policies, which act on the objects of all users.
-    #[must_use]
     pub fn changes_policies(self) -> bool {
         let mut permissions = self.permissions().into_iter();
         let group = Kind::MutatingAdmissionPolicy.group();
@@ -190,13 +187,11 @@ impl Purpose {
     }
 
     /// True if its command creates, removes or reads dedications, or reports tolerations of their taints.
-    #[must_use]
     pub fn is_about_dedications(self) -> bool {
         self.row().roles == Roles::Dedications
     }
 
     /// True if its command is of use where evictions are not predicted: it changes nothing, and does not report them.
-    #[must_use]
     pub fn works_without_predictions(self) -> bool {
         matches!(
             self,
@@ -205,13 +200,11 @@ impl Purpose {
     }
 
     /// True if its command can read a dump instead, and is of use then.
-    #[must_use]
     pub fn reads_dumps(self) -> bool {
         self.row().sources == Sources::OrDump
     }
 
     /// All permissions that a user needs, whatever flags are given.
-    #[must_use]
     pub fn permissions(self) -> Vec<Permission> {
         let needs = self.row().needs.iter();
         needs

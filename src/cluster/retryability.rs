@@ -21,7 +21,6 @@ impl ClusterError {
     /// This holds for a change whose outcome is not known too. A name that does not resolve and a server
     /// that refuses connections count as passing, since a cluster that restarts looks like that; the
     /// caller has to stop trying at some time.
-    #[must_use]
     pub fn retryability(&self) -> Retryability {
         match self {
             Self::Unreachable { .. }

@@ -21,7 +21,6 @@ impl Role {
     pub const ALL: [Self; 3] = [Self::Reader, Self::Operator, Self::Dedicator];
 
     /// In one word, which is part of the name of its `ClusterRole`.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Reader => "reader",
@@ -31,7 +30,6 @@ impl Role {
     }
 
     /// Purposes that it allows: for a reader, everything that needs no right to change anything.
-    #[must_use]
     pub fn purposes(self) -> Vec<Purpose> {
         let allows = |purpose: &Purpose| match self {
             Self::Reader => purpose.permissions().iter().all(Permission::is_read),
@@ -42,14 +40,12 @@ impl Role {
     }
 
     /// All permissions that it needs, in order, each once.
-    #[must_use]
     pub fn permissions(self) -> BTreeSet<Permission> {
         let purposes = self.purposes().into_iter();
         purposes.flat_map(Purpose::permissions).collect()
     }
 
     /// The `ClusterRole`, as YAML that `kubectl apply` takes.
-    #[must_use]
     pub fn cluster_role(self) -> String {
         let permissions: Vec<Permission> = self.permissions().into_iter().collect();
         cluster_role(

@@ -33,7 +33,6 @@ impl Traffic {
     }
 
     /// Current reads in one line; nothing while there is none.
-    #[must_use]
     pub fn describe(&self) -> Option<String> {
         let under_way = self.under_way.values().copied();
         let total = under_way.fold(self.finished, u64::saturating_add);

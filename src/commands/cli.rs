@@ -249,7 +249,6 @@ fn definition(called: Option<&OsString>) -> clap::Command {
 
 /// The definition of the command line, for who writes manuals: without line breaks in examples, and
 /// with the flags that every command takes.
-#[must_use]
 pub fn command() -> clap::Command {
     Cli::command().bin_name("kubectl devicetaint")
 }

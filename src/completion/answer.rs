@@ -26,7 +26,6 @@ pub struct Answer<'a> {
 impl Request {
     /// Begins to answer, with the definition of the command line. The word is completed twice: the
     /// first time finds the requested names, so that no others are read.
-    #[must_use]
     pub fn begin(&self, definition: clap::Command) -> Answer<'_> {
         let store = Arc::new(Store::default());
         let command = completing(definition, &store, self.typed().is_empty());
@@ -77,13 +76,11 @@ impl Request {
 
 impl Answer<'_> {
     /// Kind of names that the word can be; nothing where it is none of the cluster's.
-    #[must_use]
     pub fn wanted(&self) -> Option<Values> {
         self.store.wanted()
     }
 
     /// Text to print; nothing where nothing is known. Never an error: the user did not run a command.
-    #[must_use]
     pub fn finish(self, known: Known) -> String {
         self.store.know(known);
         match &self.request.asker {

@@ -39,7 +39,6 @@ pub struct Said<'a> {
 
 impl Request {
     /// The question that `arguments` are, if they are one; they begin with the program's name.
-    #[must_use]
     pub fn new(arguments: &[OsString], said: Said<'_>) -> Option<Self> {
         let (program, rest) = arguments.split_first()?;
         let is_kubectls = Path::new(program)
@@ -95,7 +94,6 @@ impl Request {
     }
 
     /// Words before the one that is completed, beginning with the program.
-    #[must_use]
     pub fn before(&self) -> &[OsString] {
         self.words.get(..self.index).unwrap_or_default()
     }

@@ -23,7 +23,6 @@ impl clap::builder::ArgExt for Values {}
 
 impl Values {
     /// The kinds of objects that have such names.
-    #[must_use]
     pub fn kinds(self) -> &'static [Kind] {
         match self {
             Self::Rules => &[Kind::DeviceTaintRule],

@@ -69,7 +69,6 @@ pub enum NeededAnswer {
 
 impl<'a> ApprovalFacts<'a> {
     /// Facts of a change that evicts no pod, on a release with this `defect`.
-    #[must_use]
     pub fn without_evictions(defect: Option<&'a Warning>, yes: bool, limit: ImpactLimit) -> Self {
         Self {
             impact: Consent::Nothing,

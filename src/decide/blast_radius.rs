@@ -9,7 +9,6 @@ use crate::naming::phrase::counted;
 
 /// Confirmation that the deletion of `found`, which `chooser` selects, by `user` needs; `None` for one rule of this
 /// user, or where `agreed` covers it.
-#[must_use]
 pub fn removal(
     chooser: &Chooser,
     found: &[DeviceTaintRule],
@@ -35,7 +34,6 @@ pub fn removal(
 }
 
 /// The deletion of so many rules, as a question without its mark.
-#[must_use]
 pub fn deletion(rules: usize) -> String {
     format!("Delete {}", counted(rules, "rule"))
 }
@@ -51,7 +49,6 @@ pub struct RemovalApproval {
 
 /// Those of `rules` that this plugin has not made, each with its owner, one line each: shown before a change of them is
 /// confirmed.
-#[must_use]
 pub fn foreign(rules: &[DeviceTaintRule]) -> Vec<String> {
     let owners = rules.iter().map(|rule| (rule, owner(rule)));
     owners
@@ -61,7 +58,6 @@ pub fn foreign(rules: &[DeviceTaintRule]) -> Vec<String> {
 }
 
 /// Reactions of owners that revert a change of `rules`; one line each.
-#[must_use]
 pub fn set_back(rules: &[DeviceTaintRule]) -> Vec<String> {
     let lines = rules
         .iter()

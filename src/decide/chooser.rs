@@ -105,7 +105,6 @@ impl RuleChoice {
     }
 
     /// The selection, where it has no hardware IDs.
-    #[must_use]
     pub fn without_hardware(&self) -> Option<&Chooser> {
         self.hardware.is_empty().then_some(&self.chooser)
     }
@@ -127,7 +126,6 @@ impl RuleChoice {
 
 impl Chooser {
     /// Selects from `rules`, at `now` by the server's clock.
-    #[must_use]
     pub fn select(&self, rules: &[DeviceTaintRule], now: Timestamp) -> SelectedRules {
         let keep = |wanted: &dyn Fn(&DeviceTaintRule) -> bool| {
             let mut kept: Vec<_> = rules.iter().filter(|rule| wanted(rule)).cloned().collect();
@@ -173,7 +171,6 @@ impl Chooser {
 
     /// The names of the rules that can be meant, where they follow from what was typed: names themselves, and for
     /// devices with a key the generated names. They can be found without a list of all rules.
-    #[must_use]
     pub fn names(&self) -> Option<Vec<String>> {
         match self {
             Self::Names(names) => Some(names.clone()),
@@ -192,7 +189,6 @@ impl Chooser {
 
 impl SelectedRules {
     /// One failure for all that was not found, if anything was not.
-    #[must_use]
     pub fn all_missing(&self) -> Option<Failure> {
         let texts: Vec<String> = self.missing.iter().map(ToString::to_string).collect();
         let hints: BTreeSet<&String> = self.missing.iter().flat_map(Failure::hints).collect();
@@ -316,7 +312,6 @@ fn has(rule: &DeviceTaintRule, selector: &DeviceSelector, pattern: &TaintPattern
 const LIST_RULES: &str = "list the rules with `kubectl devicetaint list`";
 
 /// There is no rule of that name among `rules`, which are all that there are.
-#[must_use]
 pub fn no_such_rule(name: &str, rules: &[DeviceTaintRule]) -> Failure {
     let known = rules.iter().map(|rule| rule.name.to_string());
     let failure = not_found("rule", name, corrections(name, known));
@@ -351,7 +346,6 @@ impl SelectedRules {
 }
 
 /// The failure of a rule that is gone, and was there when the command began.
-#[must_use]
 pub fn gone(name: &str) -> Failure {
     Failure::new(ExitStatus::Failed, format!("no rule {name}")).hint(LIST_RULES)
 }

@@ -40,7 +40,6 @@ pub enum ConflictingChange {
 
 /// Outcome of the change `patch` that was decided on `decided_on`, for the rule as it is `found` now; `is_ours` if this
 /// run has changed it, and `again` where the same command would change it as it is now.
-#[must_use]
 pub fn conflicting_change(
     decided_on: &DeviceTaintRule,
     found: Option<&DeviceTaintRule>,
@@ -117,7 +116,6 @@ pub fn conflicting_downgrade(
 }
 
 /// Tells if a decision made on `decided_on` still holds for the rule as it is now, `None` when it is gone.
-#[must_use]
 pub fn conflict(decided_on: &DeviceTaintRule, found: Option<&DeviceTaintRule>) -> ConflictOutcome {
     let name = &decided_on.name;
     let Some(found) = found else {
@@ -251,7 +249,6 @@ fn selected(rule: &DeviceTaintRule) -> String {
 /// Author of the newest change of the rule: the user noted by this plugin, if it made the change, and the program and
 /// the time noted by the server. `None` where the server noted none: a client that only removes fields owns none of
 /// them.
-#[must_use]
 pub fn changed_by(before: &DeviceTaintRule, after: &DeviceTaintRule) -> Option<String> {
     let writers = || {
         let managers = after.managers.iter();
@@ -287,13 +284,11 @@ pub fn changed_by(before: &DeviceTaintRule, after: &DeviceTaintRule) -> Option<S
 
 /// True if the rule that was decided on still exists, and not another of its name: only then may the same command be
 /// run again without a look at what it would change now.
-#[must_use]
 pub fn is_still_there(decided_on: &DeviceTaintRule, found: Option<&DeviceTaintRule>) -> bool {
     found.is_some_and(|found| found.uid == decided_on.uid)
 }
 
 /// Note that another rule has the name of the one that was to be deleted, and was left alone.
-#[must_use]
 pub fn made_anew(decided_on: &DeviceTaintRule, found: &DeviceTaintRule) -> Option<String> {
     let (name, taint, selector) = (&found.name, &found.taint, selected(found));
     (found.uid != decided_on.uid).then(|| {
@@ -305,7 +300,6 @@ pub fn made_anew(decided_on: &DeviceTaintRule, found: &DeviceTaintRule) -> Optio
 }
 
 /// Advice about a rule that is so different by now that the same command would not change it.
-#[must_use]
 pub fn look_first(name: &str) -> String {
     format!("review the rule first: kubectl devicetaint describe {name}")
 }

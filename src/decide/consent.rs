@@ -69,7 +69,6 @@ pub struct ImpactLines {
 
 impl PlannedChange<'_> {
     /// Summary of the change in a few lines, with what is unknown.
-    #[must_use]
     pub fn summary_lines(&self) -> Vec<String> {
         match self.drains {
             None => self.lines.summary.clone(),
@@ -90,7 +89,6 @@ impl PlannedChange<'_> {
 
     /// Lines above the question: each rule with the change of its effect, the rows of the preview, what is unknown, and
     /// the verdict with the command that shows all pods.
-    #[must_use]
     pub fn block(&self) -> Vec<String> {
         let indented = |line: &String| format!("  {line}");
         let mut lines = lines(self.rules);

@@ -40,7 +40,6 @@ const SERVERS_OWN: [&str; 8] = [
 
 impl RuleDraft {
     /// The object as it is sent, at this version.
-    #[must_use]
     pub fn object(&self, api_version: &str) -> Value {
         let mut object = self.as_in_manifest().unwrap_or_default();
         let metadata = object.entry("metadata").or_insert_with(|| json!({}));
@@ -63,7 +62,6 @@ impl RuleDraft {
     }
 
     /// The rule that it is to become, before any server has seen it.
-    #[must_use]
     pub fn rule(&self) -> DeviceTaintRule {
         DeviceTaintRule {
             name: self.name.as_str().into(),
@@ -84,7 +82,6 @@ impl RuleDraft {
 
     /// The rule as it is asked for from an existing one: the creator is noted only for new rules, and a rule of another
     /// creator has its own note.
-    #[must_use]
     pub fn without_maker(&self) -> Self {
         let mut draft = self.clone();
         draft.annotations.remove(RuleMetadata::CREATED_BY);
@@ -113,7 +110,6 @@ impl RuleDraft {
     }
 
     /// True if `rule` taints the same devices in the same way, whenever it was made.
-    #[must_use]
     pub fn is_spec_of(&self, rule: &DeviceTaintRule) -> bool {
         rule.selector.as_ref() == Some(&self.selector)
             && rule.taint.key == self.taint.key
@@ -170,7 +166,6 @@ impl RulePatch {
     ///
     /// A server that does not renew `timeAdded` by itself (before 1.36) would count tolerations from
     /// when the rule was made, so that the time is sent to it.
-    #[must_use]
     pub fn effect(to: &Effect, semantics: &Semantics, now: Option<Timestamp>) -> Self {
         Self {
             effect: Some(to.clone()),
@@ -180,13 +175,11 @@ impl RulePatch {
     }
 
     /// True if there is nothing to change.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
     /// True if `rule` has all that the patch asks for.
-    #[must_use]
     pub fn is_in(&self, rule: &DeviceTaintRule) -> bool {
         let has = |wanted: &BTreeMap<String, String>, present: &BTreeMap<String, String>| {
             wanted
@@ -205,7 +198,6 @@ impl RulePatch {
     }
 
     /// The merge patch that is sent, without the state of the object that it applies to.
-    #[must_use]
     pub fn body(&self) -> Value {
         let mut body = Map::new();
         let mut metadata = Map::new();

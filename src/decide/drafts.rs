@@ -135,7 +135,6 @@ impl RuleAnnotations {
 }
 
 /// The labels of a rule that this plugin makes, by which those of one command are found.
-#[must_use]
 pub fn of_batch(batch: &str) -> BTreeMap<String, String> {
     let labels = [
         (RuleMetadata::MANAGED_BY, RuleMetadata::THIS_PROGRAM),

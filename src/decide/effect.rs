@@ -9,7 +9,6 @@ use crate::naming::shell::word;
 
 /// Rank of an effect, a higher one being worse for pods; `None` for an effect that this plugin does not know, which
 /// cannot be compared.
-#[must_use]
 pub fn rank(effect: &Effect) -> Option<u8> {
     match effect {
         Effect::None => Some(0),
@@ -68,13 +67,11 @@ pub fn refuse_dedicated(rule: &DeviceTaintRule, to: &Effect) -> Result<(), Failu
 
 /// True if the same command would give a rule, changed by another client meanwhile, the effect `to` as it is `found`:
 /// not if it is gone, nor if it does more by now.
-#[must_use]
 pub fn escalates_again(found: Option<&DeviceTaintRule>, to: &Effect) -> bool {
     found.is_some_and(|found| escalate(std::slice::from_ref(found), to).is_ok())
 }
 
 /// Action of an escalation of rules with those names, as the beginning of a question.
-#[must_use]
 pub fn escalation(open: &[String], to: &Effect) -> String {
     match open {
         [only] => format!("Give rule {only} effect {to}"),
@@ -122,7 +119,6 @@ fn is_less(left: &Effect, right: &Effect) -> bool {
 }
 
 /// The server takes no effect None.
-#[must_use]
 pub fn too_old_for_none(failure: Failure) -> Failure {
     failure.hint(
         "effect None needs Kubernetes 1.35 or later; on older versions, `remove` the rule or use \

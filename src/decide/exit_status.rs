@@ -64,7 +64,6 @@ pub fn exit_status(answer: AnswerState, strictness: Strictness) -> Result<ExitSt
 
 /// Exit status of a command of which several parts failed: trying again is worth while as soon as one of them may be
 /// better next time, since it does no harm to the others.
-#[must_use]
 pub fn of_parts(failed: impl IntoIterator<Item = ExitStatus>) -> ExitStatus {
     let mut failed = failed.into_iter();
     if failed.any(|status| status == ExitStatus::TryAgain) {

@@ -93,7 +93,6 @@ fn hardware(text: &str, place: usize) -> Option<Hardware> {
 }
 
 /// The failure for a pod that does not exist, or that uses no device: in that namespace, or in any.
-#[must_use]
 pub fn no_such_pod(namespace: Option<&Namespace>, name: &ObjectName, reading: &Reading) -> Failure {
     let called = match namespace {
         Some(namespace) => format!("{namespace}/{name}"),
@@ -134,7 +133,6 @@ pub fn no_such_pod(namespace: Option<&Namespace>, name: &ObjectName, reading: &R
 }
 
 /// The failure for pods that cannot be read without a namespace.
-#[must_use]
 pub fn pods_denied(why: String) -> Failure {
     Failure::new(ExitStatus::Failed, why).hint("add a namespace: -n NAMESPACE")
 }
@@ -184,7 +182,6 @@ pub fn the_claim<'r>(
 }
 
 /// The failure for a claim that no pod uses.
-#[must_use]
 pub fn unused_claim(claim: &NamespacedName) -> Failure {
     Failure::new(ExitStatus::Failed, format!("no pod uses claim {claim}"))
 }

@@ -195,7 +195,6 @@ impl Ledger {
 
     /// The failure with what became of the changes, one detail each kind, and with what to do now about
     /// what is open because of `incompleteness`.
-    #[must_use]
     pub fn account(&self, failure: Failure, incompleteness: Incompleteness) -> Failure {
         let state = self.state();
         let left = state.left.iter().map(|left| format!("left: {left}"));
@@ -237,13 +236,11 @@ impl UnderWay {
 }
 
 /// Statement about rules whose creation was sent and not disproved.
-#[must_use]
 pub fn may_have_been_created(names: &[&String]) -> String {
     format!("may have been created: {}", joined(names, ", "))
 }
 
 /// Command that removes rules that may have been created.
-#[must_use]
 pub fn to_remove(names: &[&String]) -> String {
     let them = if names.len() == 1 { "it" } else { "them" };
     format!(

@@ -5,7 +5,6 @@ use crate::model::{DeviceTaintRule, RuleMetadata};
 
 /// Those of `rules` that `user` did not make, or that others changed, one line each with their author; an unknown
 /// `user` made none. To be shown before a change of them is approved.
-#[must_use]
 pub fn others(rules: &[DeviceTaintRule], user: Option<&str>) -> Vec<String> {
     let lines = rules.iter().filter_map(|rule| {
         let why = why_not_mine(rule, user);
@@ -15,7 +14,6 @@ pub fn others(rules: &[DeviceTaintRule], user: Option<&str>) -> Vec<String> {
 }
 
 /// True if the user's name matters: one of `rules` notes a user.
-#[must_use]
 pub fn note_users(rules: &[DeviceTaintRule]) -> bool {
     let notes = [RuleMetadata::CREATED_BY, RuleMetadata::CHANGED_BY];
     let mut rules = rules.iter();

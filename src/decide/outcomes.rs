@@ -34,13 +34,11 @@ pub enum DryRun {
 
 impl DryRun {
     /// True if anything is stored.
-    #[must_use]
     pub fn is_real(self) -> bool {
         self == Self::None
     }
 
     /// Suffix of a verb, as kubectl prints it.
-    #[must_use]
     pub fn suffix(self) -> &'static str {
         match self {
             Self::None => "",
@@ -71,7 +69,6 @@ pub struct RuleOutcome {
 
 impl RuleOutcome {
     /// A rule of which nothing is known but what became of it.
-    #[must_use]
     pub fn new(name: &str, result: RuleResult) -> Self {
         Self {
             name: name.to_owned(),
@@ -112,7 +109,6 @@ impl RuleOutcome {
 
 impl Outcomes {
     /// The room that is made for a pod.
-    #[must_use]
     pub fn room(&self) -> Option<&Room> {
         self.room.as_ref()
     }
@@ -123,7 +119,6 @@ impl Outcomes {
     }
 
     /// Results for the rules so far.
-    #[must_use]
     pub fn rules(&self) -> &[RuleOutcome] {
         &self.rules
     }
@@ -177,14 +172,12 @@ impl Outcomes {
     }
 
     /// Further messages.
-    #[must_use]
     pub fn messages(&self) -> &[String] {
         &self.messages
     }
 }
 
 /// A rule that was made or found as the draft asks for it.
-#[must_use]
 pub fn made_as(draft: &RuleDraft, outcome: RuleResult) -> RuleOutcome {
     let after = &draft.taint;
     let before = (outcome != RuleResult::Created).then_some(after);
@@ -192,7 +185,6 @@ pub fn made_as(draft: &RuleDraft, outcome: RuleResult) -> RuleOutcome {
 }
 
 /// A rule that was `before` the change.
-#[must_use]
 pub fn changed_by(before: &DeviceTaintRule, patch: &RulePatch) -> RuleOutcome {
     let mut after = before.taint.clone();
     after.effect = patch.effect.clone().unwrap_or(after.effect);
@@ -225,7 +217,6 @@ pub enum Removed {
 
 impl Removed {
     /// True if it exists until nothing holds it.
-    #[must_use]
     pub fn is_there(self) -> bool {
         match self {
             Self::Requested | Self::RequestedBefore | Self::Leaving => true,
@@ -244,7 +235,6 @@ impl Removed {
     }
 
     /// The rule that was `before` it was to be deleted.
-    #[must_use]
     pub fn describe(self, before: &DeviceTaintRule) -> RuleOutcome {
         let taint = Some(&before.taint);
         let (outcome, after) = match self {
@@ -265,7 +255,6 @@ impl Removed {
 }
 
 /// Failure for a rule that is being deleted, with what holds it until then.
-#[must_use]
 pub fn held(rule: &DeviceTaintRule) -> Failure {
     let failure = Failure::new(ExitStatus::TryAgain, held_line(rule));
     failure.hint(format!(
@@ -275,7 +264,6 @@ pub fn held(rule: &DeviceTaintRule) -> Failure {
 }
 
 /// As [`held`], in a sentence.
-#[must_use]
 pub fn held_line(rule: &DeviceTaintRule) -> String {
     let (name, finalizers) = (&rule.name, &rule.metadata.finalizers);
     if finalizers.is_empty() {
@@ -287,7 +275,6 @@ pub fn held_line(rule: &DeviceTaintRule) -> String {
 }
 
 /// A rule whose taint is what it was.
-#[must_use]
 pub fn as_it_was(rule: &DeviceTaintRule, outcome: RuleResult) -> RuleOutcome {
     let taint = Some(&rule.taint);
     RuleOutcome::new(rule.name.as_str(), outcome).with_taints(taint, taint)

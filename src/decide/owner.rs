@@ -40,7 +40,6 @@ const HELM_RELEASE: &str = "meta.helm.sh/release-name";
 ///
 /// Marks of GitOps count first: a rule that carries them is applied again, whatever wrote to it last. A rule is this
 /// plugin's if it has its label and the server noted that the plugin wrote the spec: the label alone may be a copy.
-#[must_use]
 pub fn owner(rule: &DeviceTaintRule) -> Owner {
     let metadata = &rule.metadata;
     if let Some(owner) = applied(metadata) {
@@ -97,13 +96,11 @@ fn applied(metadata: &RuleMetadata) -> Option<Owner> {
 
 impl Owner {
     /// True if this plugin has made the rule, so that no other owner has to be considered.
-    #[must_use]
     pub fn is_this_plugin(&self) -> bool {
         *self == Self::ThisPlugin
     }
 
     /// Reaction to a change of rule `name`, where the owner reverts it.
-    #[must_use]
     pub fn sets_back(&self, name: &str) -> Option<String> {
         match self {
             Self::GitOps { program, unit } => Some(format!(

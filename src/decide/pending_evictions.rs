@@ -13,7 +13,6 @@ use crate::engine::{self, Impact, ProposedTaint, Semantics};
 use crate::model::{DeviceId, DeviceTaintRule, Effect, Pod, Reading, Snapshot};
 
 /// Returns the devices that have to become idle: those that `taints` select, and those that share counters with them.
-#[must_use]
 pub fn awaited_devices(
     snapshot: &Snapshot,
     taints: &[ProposedTaint],
@@ -33,7 +32,6 @@ pub struct Evictors {
 
 impl Evictors {
     /// None were seen yet.
-    #[must_use]
     pub fn new(goal: Goal) -> Self {
         Self {
             goal,
@@ -90,7 +88,6 @@ pub struct EvictionTaints {
 
 impl EvictionTaints {
     /// All of them, for the caller that reads the pods they can hit.
-    #[must_use]
     pub fn all(&self) -> Vec<ProposedTaint> {
         [&self.proposed[..], &self.eased].concat()
     }
@@ -135,7 +132,6 @@ pub struct Impacts<'a> {
 
 impl<'a> EvictionEvidence<'a> {
     /// Pods that the taints evict.
-    #[must_use]
     pub fn impacts(&self) -> Impacts<'a> {
         let of = |taints| {
             let snapshot = &self.reading.snapshot;
@@ -148,7 +144,6 @@ impl<'a> EvictionEvidence<'a> {
     }
 
     /// The pods with idle devices to come that were deleted, by the rules or not, as far as `around` shows.
-    #[must_use]
     pub fn leaving(&self, around: &TerminationFacts<'_>) -> Vec<PendingEviction<'a>> {
         let holders = self.holders(around).into_iter();
         holders.flat_map(|holder| holder.leaving).collect()
@@ -173,7 +168,6 @@ impl<'a> EvictionEvidence<'a> {
     }
 
     /// Shows the wait which pods are left, and hands its conclusion to `told`, with the pods that stay.
-    #[must_use]
     pub fn evaluate<T>(
         &self,
         impacts: &Impacts<'a>,
@@ -203,7 +197,6 @@ impl<'a> EvictionEvidence<'a> {
 impl<'a> Impacts<'a> {
     /// The pods that are evicted and still there, with those that are terminating because of what was
     /// the case before: they are not gone only because the rule is, or does less.
-    #[must_use]
     pub fn left(&self, around: &TerminationFacts<'_>, now: Timestamp) -> Vec<PendingEviction<'a>> {
         let mut left = pending_evictions(&self.now, around, now);
         let terminating: Vec<_> = pending_evictions(&self.before, around, now)

@@ -21,7 +21,6 @@ pub enum PlanSize {
 
 impl PlanSize {
     /// The number of units.
-    #[must_use]
     pub fn number(self) -> usize {
         match self {
             Self::Devices(number) | Self::Nodes(number) => number,
@@ -30,7 +29,6 @@ impl PlanSize {
 }
 
 /// Taint on which the pods of a plan are judged: that of a drain, with the effect of its evictions.
-#[must_use]
 pub fn drain_taint() -> Taint {
     Taint {
         key: in_group!("drain").to_owned(),
@@ -64,7 +62,6 @@ pub fn refuse_unread(reading: &Reading) -> Result<(), Failure> {
 }
 
 /// The command that drains the units of `plan`, with the classes of `pods` that it has to include.
-#[must_use]
 pub fn drain_command(size: PlanSize, plan: &Plan, pods: &[UnitPod]) -> String {
     let flag = match size {
         PlanSize::Devices(_) => "",

@@ -62,7 +62,6 @@ fn preview(proposed: &ProposedTaint) -> Result<RuleDraft, Failure> {
 }
 
 /// Action that creates so many preview rules, as the beginning of a question.
-#[must_use]
 pub fn publication(rules: usize) -> String {
     format!("Create {} with effect None", counted(rules, "rule"))
 }
@@ -90,7 +89,6 @@ pub fn check_preview(rule: &DeviceTaintRule, draft: &RuleDraft) -> Result<(), Fa
 }
 
 /// The rule that the controller was asked by is gone.
-#[must_use]
 pub fn removed_meanwhile(name: &str) -> Failure {
     Failure::new(
         ExitStatus::Failed,
@@ -99,7 +97,6 @@ pub fn removed_meanwhile(name: &str) -> Failure {
 }
 
 /// Failure of a wait that a signal interrupted.
-#[must_use]
 pub fn interrupted(status: ExitStatus) -> Failure {
     Failure::new(status, "interrupted while waiting for the controller")
 }
@@ -141,7 +138,6 @@ impl PreviewRules {
     }
 
     /// True if any was made.
-    #[must_use]
     pub fn any_is_there(&self) -> bool {
         self.0
             .values()
@@ -149,7 +145,6 @@ impl PreviewRules {
     }
 
     /// The failure with the rules that may have been created, and how to remove them.
-    #[must_use]
     pub fn with_possible(&self, failure: Failure) -> Failure {
         let possible = self
             .0
@@ -165,7 +160,6 @@ impl PreviewRules {
 }
 
 /// The failure of a command that was to take its rules away, with why it could not.
-#[must_use]
 pub fn with_failed_removal(failure: Failure, removal: &Failure) -> Failure {
     let failure = failure.detail(format!("the rules could not be removed: {removal}"));
     let details = removal.details().iter().cloned();
@@ -174,7 +168,6 @@ pub fn with_failed_removal(failure: Failure, removal: &Failure) -> Failure {
 }
 
 /// The failure to take the rules away, with how to find those that are left.
-#[must_use]
 pub fn with_what_is_left(failure: Failure, drafts: &[RuleDraft]) -> Failure {
     let batch = batch_of(drafts);
     failure.hint(format!(
@@ -183,7 +176,6 @@ pub fn with_what_is_left(failure: Failure, drafts: &[RuleDraft]) -> Failure {
 }
 
 /// Statement that the rules stay, and how to delete them.
-#[must_use]
 pub fn what_stays(drafts: &[RuleDraft]) -> String {
     let batch = batch_of(drafts);
     let (these, them) = match drafts {
@@ -214,7 +206,6 @@ pub struct ControllerAnswer {
 impl ControllerAnswer {
     /// Answer for a rule of this name and generation. A condition is an answer only when the controller has seen that
     /// generation.
-    #[must_use]
     pub fn new(
         rule: &str,
         generation: i64,
@@ -231,7 +222,6 @@ impl ControllerAnswer {
     }
 
     /// True if it is the same to the letter; absent where one of the two is missing.
-    #[must_use]
     pub fn agrees(&self) -> Option<bool> {
         let both = self.condition.as_ref().zip(self.expected.as_ref());
         both.map(|(condition, expected)| {
@@ -243,7 +233,6 @@ impl ControllerAnswer {
     }
 
     /// Answer in one line.
-    #[must_use]
     pub fn line(&self) -> String {
         let rule = &self.rule;
         match (&self.condition, self.agrees()) {
@@ -350,7 +339,6 @@ pub struct OtherTreatment {
 
 /// The failure of [`check`], with what it shows of pods with extended resources: where the controller
 /// says what it would say of the `others`, one for each answer, that is why.
-#[must_use]
 pub fn with_the_other_way(
     failure: Failure,
     answers: &[ControllerAnswer],

@@ -74,7 +74,6 @@ impl CountedPods {
 impl Question {
     /// The question, which names the cluster in which it is done: one that was meant for another cluster
     /// must not be answered by habit.
-    #[must_use]
     pub fn prompt(&self, cluster: &str) -> String {
         match self {
             Self::Yes { action } | Self::Others { action, .. } | Self::Limited { action, .. } => {

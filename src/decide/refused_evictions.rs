@@ -38,7 +38,6 @@ pub struct Refusal {
 
 impl Refusal {
     /// True if the eviction has been refused for a minute.
-    #[must_use]
     pub fn is_old(&self, elapsed: Duration) -> bool {
         elapsed.saturating_sub(self.since) >= LONG
     }
@@ -65,7 +64,6 @@ impl RefusedEvictions {
     }
 
     /// The last refusal of the pod's eviction, if it was refused.
-    #[must_use]
     pub fn get(&self, uid: &Uid) -> Option<&Refusal> {
         self.0.get(uid)
     }

@@ -35,7 +35,6 @@ pub enum RuleResult {
 
 impl RuleResult {
     /// The result as it is printed after the name of the rule.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Created => "created",
@@ -52,7 +51,6 @@ impl RuleResult {
     }
 
     /// True if a rule with this result was changed; absent when that is not known.
-    #[must_use]
     pub fn changed(self) -> Option<bool> {
         match self {
             // Only the default for `DeletionRequested`: where another asked for it before, `with_changed` says so.

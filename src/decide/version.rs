@@ -49,7 +49,6 @@ pub fn behaviour_of(version: Minor) -> Result<Semantics, String> {
 
 /// Says that `semantics` are those of an older version, where the version is newer than all that are
 /// known.
-#[must_use]
 pub fn newer_version(semantics: &Semantics) -> Option<Warning> {
     let asked = semantics.version;
     (asked.minor > Semantics::NEWEST.minor).then(|| Warning {
@@ -80,7 +79,6 @@ fn pre_release(semantics: &Semantics, found: Option<Minor>) -> Option<Warning> {
 }
 
 /// Warns that `semantics` are those of a newer version, where evictions of the version are not predicted.
-#[must_use]
 pub fn older_version(semantics: &Semantics) -> Option<Warning> {
     (!semantics.predicts_evictions()).then(|| Warning {
         code: "older-kubernetes",
@@ -96,7 +94,6 @@ pub fn older_version(semantics: &Semantics) -> Option<Warning> {
 
 /// Warnings about the version of a cluster, which was `found` to be this one: it is newer or older than all that are
 /// supported, it is a pre-release, or the rules that are there can break its scheduler.
-#[must_use]
 pub fn doubts_about(
     semantics: &Semantics,
     found: Option<Minor>,
@@ -113,7 +110,6 @@ pub fn doubts_about(
 }
 
 /// Warning about an object that cannot be interpreted.
-#[must_use]
 pub fn odd_object(problem: &str) -> Warning {
     Warning {
         code: "odd-object",
@@ -123,7 +119,6 @@ pub fn odd_object(problem: &str) -> Warning {
 }
 
 /// Warning about the time when the server does not tell it.
-#[must_use]
 pub fn clock_of_this_machine() -> Warning {
     Warning {
         code: "clock-of-this-machine",
@@ -135,7 +130,6 @@ pub fn clock_of_this_machine() -> Warning {
 
 /// The behavior of the cluster in which this was read: a claim that is reserved for a PodGroup shows that the feature
 /// gate `DRAWorkloadResourceClaims` is on.
-#[must_use]
 pub fn with_evident_gates(semantics: Semantics, reading: &Reading) -> Semantics {
     let mut claims = reading.snapshot.claims.iter();
     if claims.any(ResourceClaim::is_reserved_for_group) {
@@ -149,7 +143,6 @@ pub fn with_evident_gates(semantics: Semantics, reading: &Reading) -> Semantics 
 ///
 /// The server's own statement goes first; `typed` only fills in what that leaves open, such as the patch of a
 /// pre-release. A server that says nothing and serves rules `at` v1 is 1.37 at least.
-#[must_use]
 pub fn release_of(said: Option<Minor>, typed: Option<Minor>, at: Option<&str>) -> Option<Minor> {
     // Where it is known whether the defect is there, nothing has to be guessed.
     if Defect::SchedulerBreaks.presence(said) != Presence::NotKnown {

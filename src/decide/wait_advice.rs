@@ -11,7 +11,6 @@ use super::conflict::differences;
 
 /// Commands to go on waiting for the evictions of the rules called `names`, and to stop them, by the rules as they were
 /// when last `seen`: nothing where none of them evicts.
-#[must_use]
 pub fn ways_on(names: &[String], seen: &[DeviceTaintRule]) -> Vec<String> {
     let evicts = |name: &&String| {
         let mut seen = seen.iter();
@@ -29,7 +28,6 @@ pub fn ways_on(names: &[String], seen: &[DeviceTaintRule]) -> Vec<String> {
 }
 
 /// Returns why a wait cannot be met, for rules that were `before` as it began and are `seen` now.
-#[must_use]
 pub fn ended(
     never: &UnreachableGoal,
     before: &[DeviceTaintRule],
@@ -91,7 +89,6 @@ pub fn refuse_too_short(
 }
 
 /// A change whose evictions cannot be over in the time that may be waited; nothing was changed yet.
-#[must_use]
 pub fn too_short(shortfall: &Shortfall, patience: Patience) -> Failure {
     Failure::refused(format!(
         "{}; nothing was changed",
@@ -105,7 +102,6 @@ pub fn too_short(shortfall: &Shortfall, patience: Patience) -> Failure {
 }
 
 /// Statement that a wait cannot be met, in one line.
-#[must_use]
 pub fn cannot_be_met(shortfall: &Shortfall, patience: Patience) -> String {
     format!(
         "the last eviction is due in {}, at {}, and the result must last {}s: --timeout {}s is too \
@@ -123,7 +119,6 @@ pub fn cannot_be_met(shortfall: &Shortfall, patience: Patience) -> String {
 }
 
 /// Statement that a wait is over before anything can settle, in one line.
-#[must_use]
 pub fn cannot_settle(patience: Patience) -> String {
     format!(
         "--timeout ({}s) must be longer than the {}s that the result must last",

@@ -14,7 +14,6 @@ pub struct Writer {
 
 impl Writer {
     /// The draft with who makes the rule.
-    #[must_use]
     pub fn sign(&self, mut draft: RuleDraft) -> RuleDraft {
         let notes = [
             (RuleMetadata::CREATED_BY, &self.user),
@@ -28,7 +27,6 @@ impl Writer {
     }
 
     /// The patch with who makes the change.
-    #[must_use]
     pub fn sign_patch(&self, mut patch: RulePatch) -> RulePatch {
         let notes = [
             (RuleMetadata::CHANGED_BY, &self.user),
@@ -42,13 +40,11 @@ impl Writer {
     }
 
     /// True if this run has made the rule.
-    #[must_use]
     pub fn has_made(&self, rule: &DeviceTaintRule) -> bool {
         self.is_noted(rule, RuleMetadata::CREATED_BY_RUN)
     }
 
     /// True if this run was the last that changed the rule with this program.
-    #[must_use]
     pub fn has_changed(&self, rule: &DeviceTaintRule) -> bool {
         self.is_noted(rule, RuleMetadata::CHANGED_BY_RUN)
     }

@@ -10,7 +10,6 @@ use crate::model::{NamespacedName, ObjectName, Snapshot};
 
 /// Number of pods that use the hardware of each rule's devices through other devices, by the rule's name; rules without
 /// any may be left out. The rules are the `proposed` taints of `impact`.
-#[must_use]
 pub fn pods_beside(
     snapshot: &Snapshot,
     proposed: &[ProposedTaint],

@@ -38,7 +38,6 @@ pub enum ClosedReason {
 }
 
 /// The nodes on which the pod is not scheduled, by name.
-#[must_use]
 pub fn closed_nodes(pod: &Pod, snapshot: &Snapshot) -> Vec<ClosedNode> {
     let with_devices = nodes_with_devices(snapshot);
     let nodes = snapshot.nodes.iter();
@@ -56,7 +55,6 @@ pub fn closed_nodes(pod: &Pod, snapshot: &Snapshot) -> Vec<ClosedNode> {
 }
 
 /// The nodes to which devices are local.
-#[must_use]
 pub fn nodes_with_devices(snapshot: &Snapshot) -> BTreeSet<&NodeName> {
     let slices = snapshot.slices.iter();
     let nodes = slices.flat_map(|slice| slice.devices.iter().filter_map(|it| slice.node_of(it)));
@@ -64,13 +62,11 @@ pub fn nodes_with_devices(snapshot: &Snapshot) -> BTreeSet<&NodeName> {
 }
 
 /// True if all of a node that would keep pods away is known.
-#[must_use]
 pub fn are_known(snapshot: &Snapshot) -> bool {
     snapshot.nodes.iter().all(|node| node.is_whole)
 }
 
 /// Why the pod is not scheduled on the node; absent where nothing is known to keep it away.
-#[must_use]
 pub fn closed_reason(pod: &Pod, node: &Node) -> Option<ClosedReason> {
     let tolerations: Vec<_> = pod
         .scheduling
@@ -87,7 +83,6 @@ pub fn closed_reason(pod: &Pod, node: &Node) -> Option<ClosedReason> {
 }
 
 /// True if the node would be open to the pod if it were not cordoned.
-#[must_use]
 pub fn opens_when_uncordoned(pod: &Pod, node: &Node) -> bool {
     // The node lifecycle controller adds the taint of a cordoned node, and removes it with the cordon.
     let uncordoned = Node {
@@ -125,7 +120,6 @@ fn taint(key: &str, value: &str, effect: Effect) -> Taint {
 }
 
 /// The requirement that the node is another one; nothing where none is closed.
-#[must_use]
 pub fn other_nodes(closed: &[ClosedNode]) -> Option<NodeSelector> {
     let names = closed.iter().map(|node| node.name.as_str().into());
     let requirement = NodeRequirement {

@@ -13,14 +13,12 @@ use crate::model::Effect;
 /// Message of the condition of a rule with effect `None` about these counts.
 ///
 /// It always ends with a sentence about recreating the rule, as the controller's does.
-#[must_use]
 pub fn preview_message(counts: &Counts) -> String {
     Condition::of(&Effect::None, counts, 0).message
 }
 
 /// Number of pods that the controller counted in `message` about a rule with effect `None`; absent when the message
 /// says something else.
-#[must_use]
 pub fn counted_pods(message: &str) -> Option<usize> {
     // The message is the only place in which the controller says its counts.
     message.split(". ").find_map(|sentence| {
@@ -46,7 +44,6 @@ impl Condition {
     /// The condition of a rule with this effect.
     ///
     /// `evicted` is how many pods the controller has evicted because of the rule since it started.
-    #[must_use]
     pub fn of(effect: &Effect, counts: &Counts, evicted: usize) -> Self {
         let (status, reason, mut message) = match effect {
             Effect::NoExecute if counts.pods > 0 => (

@@ -40,7 +40,6 @@ impl Defect {
     ];
 
     /// The stable code.
-    #[must_use]
     pub fn code(self) -> &'static str {
         match self {
             Self::SchedulerBreaks => "scheduler-breaks",
@@ -51,7 +50,6 @@ impl Defect {
     }
 
     /// Consequence, in one line.
-    #[must_use]
     pub fn meaning(self) -> &'static str {
         match self {
             Self::SchedulerBreaks => {
@@ -71,7 +69,6 @@ impl Defect {
     }
 
     /// Where it is told upstream: the number of an issue or a change of kubernetes/kubernetes.
-    #[must_use]
     pub fn upstream(self) -> u32 {
         match self {
             Self::SchedulerBreaks => 139_651,
@@ -82,7 +79,6 @@ impl Defect {
     }
 
     /// The first version that has it, from its first release on.
-    #[must_use]
     pub fn since(self) -> Minor {
         let minor = match self {
             Self::SchedulerBreaks => 36,
@@ -94,7 +90,6 @@ impl Defect {
     }
 
     /// The first release that is without it.
-    #[must_use]
     pub fn repair(self) -> Minor {
         let release = |minor, patch| Minor {
             minor,
@@ -110,7 +105,6 @@ impl Defect {
 
     /// Presence in the release. A vendor's suffix plays no part; a version that says no patch, such as a pre-release,
     /// may be before or after the repair.
-    #[must_use]
     pub fn presence(self, release: Option<Minor>) -> Presence {
         let Some(release) = release else {
             return Presence::NotKnown;

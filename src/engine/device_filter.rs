@@ -34,7 +34,6 @@ pub struct FilteredDevices {
 /// The devices of `snapshot` that meet all `conditions`.
 ///
 /// Costs O(devices × conditions).
-#[must_use]
 pub fn filter_devices(
     snapshot: &Snapshot,
     conditions: &[DeviceCondition],
@@ -74,7 +73,6 @@ fn meets(conditions: &[DeviceCondition], entry: &DeviceEntry<'_>) -> Result<bool
 
 impl DeviceCondition {
     /// True if it is about facts that only a published device shows.
-    #[must_use]
     pub fn is_about_attributes(&self) -> bool {
         match self {
             Self::Attribute(_) | Self::Expression(_) => true,

@@ -239,7 +239,6 @@ fn key_of(id: &DeviceId) -> DeviceKey<'_> {
 }
 
 /// The slices of each pool's newest generation, by name.
-#[must_use]
 pub fn current_slices(slices: &[ResourceSlice]) -> Vec<&ResourceSlice> {
     let mut newest: HashMap<(&str, &str), i64> = HashMap::new();
     for slice in slices {
@@ -273,7 +272,6 @@ pub struct PoolSlices {
 
 impl PoolSlices {
     /// True if slices are missing, and not only contradictory.
-    #[must_use]
     pub fn is_short(&self) -> bool {
         i64::try_from(self.present).is_ok_and(|present| present < self.expected)
     }
@@ -282,7 +280,6 @@ impl PoolSlices {
 /// Completeness of each pool, by driver and name.
 ///
 /// Upstream: `resourceSliceCount`; the allocator uses no device of a pool of which slices are missing.
-#[must_use]
 pub fn pool_slices(slices: &[ResourceSlice]) -> BTreeMap<(&DriverName, &PoolName), PoolSlices> {
     let mut pools: BTreeMap<(&DriverName, &PoolName), PoolSlices> = BTreeMap::new();
     for slice in current_slices(slices) {
@@ -306,7 +303,6 @@ pub fn pool_slices(slices: &[ResourceSlice]) -> BTreeMap<(&DriverName, &PoolName
 }
 
 /// The pools of which all slices of the newest generation are there, by driver and name.
-#[must_use]
 pub fn complete_pools(slices: &[ResourceSlice]) -> BTreeSet<(&DriverName, &PoolName)> {
     let pools = pool_slices(slices).into_iter();
     pools

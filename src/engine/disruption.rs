@@ -56,7 +56,6 @@ struct BudgetBalance<'a> {
 }
 
 /// Answers of the `budgets`, which are all that there are, to the evictions of `impact`.
-#[must_use]
 pub fn disruption<'a>(
     impact: &Impact<'a>,
     budgets: &'a [PodDisruptionBudget],
@@ -66,7 +65,6 @@ pub fn disruption<'a>(
 }
 
 /// The answers of `budgets`, which are all that there are, to the evictions of `pods` in this order.
-#[must_use]
 pub fn disruption_of<'a>(
     pods: impl IntoIterator<Item = &'a Pod>,
     budgets: impl IntoIterator<Item = &'a PodDisruptionBudget>,
@@ -107,7 +105,6 @@ pub fn disruption_of<'a>(
 
 /// Numbers of ready pods of `budget` that the eviction API would refuse if none, one, two and up to so many were lost,
 /// one after the other and before any are replaced.
-#[must_use]
 pub fn refusals(budget: &PodDisruptionBudget, lost: usize) -> Vec<usize> {
     let mut balance = BudgetBalance::open(budget);
     let mut refused = 0_usize;
@@ -121,7 +118,6 @@ pub fn refusals(budget: &PodDisruptionBudget, lost: usize) -> Vec<usize> {
 }
 
 /// True if the eviction API would let the pod, which `budget` covers, go before any other.
-#[must_use]
 pub fn allows_first(budget: &PodDisruptionBudget, pod: &Pod) -> bool {
     BudgetBalance::open(budget).allows(pod)
 }
@@ -129,7 +125,6 @@ pub fn allows_first(budget: &PodDisruptionBudget, pod: &Pod) -> bool {
 /// True if the Eviction API checks budgets before it evicts the pod.
 ///
 /// Upstream: `canIgnorePDB`.
-#[must_use]
 pub fn is_subject_to_budgets(pod: &Pod) -> bool {
     match pod.phase {
         Phase::Pending | Phase::Succeeded | Phase::Failed => false,
@@ -211,7 +206,6 @@ impl<'a> BudgetBalance<'a> {
 
 impl BudgetImpact<'_> {
     /// Number of its pods with this answer.
-    #[must_use]
     pub fn count(&self, answer: BudgetAnswer) -> usize {
         let mut found = 0_usize;
         for (_, given) in &self.pods {
@@ -221,7 +215,6 @@ impl BudgetImpact<'_> {
     }
 
     /// True if a pod goes that had to stay, or for which the API has no answer.
-    #[must_use]
     pub fn is_violated(&self) -> bool {
         let bad = |answer: &BudgetAnswer| match answer {
             BudgetAnswer::Refused | BudgetAnswer::Ambiguous => true,

@@ -147,7 +147,6 @@ impl ForcedDeletions {
     }
 
     /// The pods that are gone without having been seen to be ended by their kubelet, by name.
-    #[must_use]
     pub fn not_released(&self) -> Vec<UnreleasedPod> {
         let mut forced: Vec<UnreleasedPod> = self.forced.values().cloned().collect();
         forced.sort();

@@ -27,7 +27,6 @@ pub struct HoldingClaim<'a> {
 
 impl HoldingClaim<'_> {
     /// True if it has admin access alone to these devices, which takes them from no other claim.
-    #[must_use]
     pub fn has_admin_access(&self) -> bool {
         let allocation = self.claim.allocation.iter();
         let results = allocation.flat_map(|found| &found.results);
@@ -49,7 +48,6 @@ impl HoldingClaim<'_> {
 }
 
 /// The claims that hold any of `devices`, by name.
-#[must_use]
 pub fn holders<'a>(snapshot: &'a Snapshot, devices: &BTreeSet<DeviceId>) -> Vec<HoldingClaim<'a>> {
     let holder = |claim: &'a ResourceClaim| {
         let results = claim.allocation.iter().flat_map(|found| &found.results);
@@ -103,7 +101,6 @@ pub struct UnevictedPod<'a> {
 
 /// The pods that use devices which the proposed taints of `impact` select, and are not among those that are
 /// `left` to go.
-#[must_use]
 pub fn staying<'a>(impact: &Impact<'a>, left: &[PendingEviction<'_>]) -> Vec<UnevictedPod<'a>> {
     let pods = impact.pods.iter();
     let others = pods.filter(|one| left.iter().all(|known| known.pod.uid != one.pod.uid));

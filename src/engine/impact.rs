@@ -123,7 +123,6 @@ pub struct PodImpact<'a> {
 }
 
 /// The nodes of these devices, as far as devices name one.
-#[must_use]
 pub fn nodes_of(devices: &[DeviceImpact<'_>]) -> BTreeSet<NodeName> {
     let nodes = devices.iter().filter_map(|device| device.node);
     nodes.cloned().collect()
@@ -147,13 +146,11 @@ impl Impact<'_> {
 
 impl PodImpact<'_> {
     /// True if something else than the proposed taints evicts the pod too.
-    #[must_use]
     pub fn has_foreign_cause(&self) -> bool {
         self.causes.iter().any(|cause| !cause.is_proposed())
     }
 
     /// True if it uses these devices with admin access only, as monitors do.
-    #[must_use]
     pub fn has_admin_access_only(&self) -> bool {
         let mut results = self.claims.iter().flat_map(|used| &used.results).peekable();
         // `all` is true of nothing, and a pod without results is no monitor.
@@ -162,13 +159,11 @@ impl PodImpact<'_> {
 
     /// True if a replacement of the pod would get the same device again, since its claim tolerates the taint for the
     /// scheduler. Nothing replaces a pod without an owner.
-    #[must_use]
     pub fn replacement_tolerates(&self) -> bool {
         self.tolerates_no_schedule && self.pod.controller.is_some()
     }
 
     /// True if a proposed taint evicts it, now or later.
-    #[must_use]
     pub fn is_evicted(&self) -> bool {
         match self.verdict {
             Verdict::Evicted { .. } => true,
@@ -177,7 +172,6 @@ impl PodImpact<'_> {
     }
 
     /// When the first of its causes takes effect, whatever its origin.
-    #[must_use]
     pub fn earliest(&self) -> Option<Timestamp> {
         self.causes.first().map(|cause| cause.at)
     }
@@ -236,7 +230,6 @@ pub struct Cause<'a> {
 
 impl Cause<'_> {
     /// True if it is one of the taints that were asked about.
-    #[must_use]
     pub fn is_proposed(&self) -> bool {
         match self.origin {
             Origin::Proposed(_) => true,
@@ -260,7 +253,6 @@ pub struct ClaimUse<'a> {
 /// Upstream: `syncClaim` in `pkg/controller/resourceclaim/controller.go`, `PreFilter` in
 /// `pkg/scheduler/framework/plugins/dynamicresources`, and `FilterActivePods` for ReplicaSets; a StatefulSet and a
 /// DaemonSet wait until the pod is gone.
-#[must_use]
 pub fn replacement_takes_claim(impact: &PodImpact<'_>) -> bool {
     let is_used = |name: &ObjectName| impact.claims.iter().any(|used| used.claim.name == *name);
     let is_named = impact.pod.claims.iter().any(|entry| match &entry.source {

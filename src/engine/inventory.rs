@@ -54,7 +54,6 @@ pub struct Consumer<'a> {
 
 impl Consumer<'_> {
     /// True if it is a pod, and not a whole PodGroup.
-    #[must_use]
     pub fn is_pod(&self) -> bool {
         self.resource == "pods"
     }
@@ -71,14 +70,12 @@ impl fmt::Display for Consumer<'_> {
 
 impl DeviceState<'_> {
     /// True if no claim holds it; one with administrative access only leaves it free.
-    #[must_use]
     pub fn is_free(&self) -> bool {
         self.allocations == self.administrative
     }
 }
 
 /// Every device of the cluster, published or allocated, by name, as it is now.
-#[must_use]
 pub fn devices<'a>(snapshot: &'a Snapshot, semantics: &Semantics) -> Vec<DeviceState<'a>> {
     let rules = RuleIndex::new(existing_rules(snapshot, &[]).collect(), semantics);
     let table = DeviceTable::new(&snapshot.slices, &snapshot.claims, &rules);
@@ -116,7 +113,6 @@ pub fn devices<'a>(snapshot: &'a Snapshot, semantics: &Semantics) -> Vec<DeviceS
 
 /// The taints of each of these `devices`; of one that the inventory of `snapshot` lacks, those of the rules that select it.
 /// Only a kubelet knows such a device: its driver publishes nothing, and no claim holds it any more.
-#[must_use]
 pub fn taints_on<'a>(
     devices: &BTreeSet<DeviceId>,
     inventory: &[DeviceState<'a>],

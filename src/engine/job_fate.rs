@@ -55,7 +55,6 @@ pub enum JobFailure {
 
 impl JobFate {
     /// True if the pod is not recreated.
-    #[must_use]
     pub fn is_for_good(&self) -> bool {
         match self {
             Self::Fails(_) | Self::IndexFails => true,
@@ -68,7 +67,6 @@ impl JobFate {
     }
 
     /// True if it is known.
-    #[must_use]
     pub fn is_known(&self) -> bool {
         match self {
             Self::Depends(_) | Self::Unknown => false,
@@ -82,7 +80,6 @@ impl JobFate {
 }
 
 /// Reactions of Jobs to the loss of the evicted pods, for each pod that a Job made.
-#[must_use]
 pub fn job_fates<'a>(impact: &Impact<'a>, reading: &'a Reading) -> BTreeMap<&'a Uid, JobFate> {
     // All pods that a Job loses are counted before the first is judged: each may be the one that is too many.
     let mut lost: BTreeMap<&Uid, i32> = BTreeMap::new();
@@ -99,7 +96,6 @@ pub fn job_fates<'a>(impact: &Impact<'a>, reading: &'a Reading) -> BTreeMap<&'a 
 }
 
 /// Reactions of Jobs if each of the evicted pods were the only one that is lost.
-#[must_use]
 pub fn job_fates_alone<'a>(
     impact: &Impact<'a>,
     reading: &'a Reading,

@@ -69,7 +69,6 @@ pub enum KubeletNode {
 }
 
 /// Identifies the node of a kubelet, which is the `named` one, if a node was named: evidence for another one refutes it.
-#[must_use]
 pub fn kubelet_node(evidence: &Evidence<'_>, named: Option<&NodeName>) -> KubeletNode {
     let inventory = devices(evidence.snapshot, evidence.semantics);
     let strong = evidence.strong(&inventory);

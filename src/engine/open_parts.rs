@@ -10,7 +10,6 @@ use crate::model::{DeviceId, Snapshot};
 
 /// The partitions of each of the `selected` devices that are not selected themselves, and that neither a rule nor the
 /// driver keeps from being allocated; devices without such partitions are left out.
-#[must_use]
 pub fn open_parts(
     snapshot: &Snapshot,
     selected: &BTreeSet<&DeviceId>,

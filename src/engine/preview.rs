@@ -26,7 +26,6 @@ use crate::model::{Namespace, ResourceClaim, Snapshot};
 /// rules count for when a pod leaves, not for which devices and pods are listed.
 ///
 /// Costs O(rules + devices + claims + pods).
-#[must_use]
 pub fn preview<'a>(
     snapshot: &'a Snapshot,
     proposed: &'a [ProposedTaint],
@@ -69,7 +68,6 @@ pub fn preview<'a>(
 /// The devices that the `proposed` taints select, as [`preview`] gives them; pods are not looked at.
 ///
 /// Costs O(rules + devices + claims).
-#[must_use]
 pub fn tainted_devices<'a>(
     snapshot: &'a Snapshot,
     proposed: &'a [ProposedTaint],

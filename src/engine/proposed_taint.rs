@@ -7,7 +7,6 @@ use crate::model::{DeviceSelector, DeviceTaintRule, Effect, Snapshot, Taint};
 
 impl ProposedTaint {
     /// A taint for which no rule exists yet, added `now`.
-    #[must_use]
     pub fn hypothetical(selector: DeviceSelector, taint: Taint, now: Timestamp) -> Self {
         Self {
             rule: None,
@@ -36,13 +35,11 @@ impl ProposedTaint {
     /// A rule with effect `None` is taken as if its effect were changed to `NoExecute` at `now`: the
     /// server sets the time anew then (since 1.36), and this plugin does so where the server does
     /// not. Other rules keep their time.
-    #[must_use]
     pub fn of_rule(rule: &DeviceTaintRule, now: Timestamp) -> Self {
         Self::of_changed_rule(rule, &previewed(&rule.taint.effect), now)
     }
 
     /// The taints of rules that exist, each as by [`ProposedTaint::of_rule`].
-    #[must_use]
     pub fn of_rules<'a>(
         rules: impl IntoIterator<Item = &'a DeviceTaintRule>,
         now: Timestamp,
@@ -53,7 +50,6 @@ impl ProposedTaint {
 
     /// The taint of a rule that exists, with another effect from `now` on; with the effect that it
     /// has, it keeps its time.
-    #[must_use]
     pub fn of_changed_rule(rule: &DeviceTaintRule, effect: &Effect, now: Timestamp) -> Self {
         let as_it_is = Self {
             rule: Some(rule.name.clone()),
@@ -80,7 +76,6 @@ impl ProposedTaint {
     }
 
     /// The taint of a manifest, which stands for the rule of its name if `snapshot` has one.
-    #[must_use]
     pub fn of_manifest(manifest: &DeviceTaintRule, snapshot: &Snapshot, now: Timestamp) -> Self {
         let exists = snapshot.rules.iter().any(|rule| rule.name == manifest.name);
         Self {

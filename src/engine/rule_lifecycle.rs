@@ -35,7 +35,6 @@ pub enum EvictionStatus {
 
 impl EvictionStatus {
     /// Judges the condition of `rule`, of whose pods so many are still to be evicted.
-    #[must_use]
     pub fn of(rule: &DeviceTaintRule, pods_left: usize) -> Self {
         let Some(condition) = &rule.condition else {
             return Self::Unknown;
@@ -55,13 +54,11 @@ impl EvictionStatus {
 
     /// As [`EvictionStatus::of`], where it is known that no pod is left to be evicted, and that no replacement is the next
     /// one, if `is_over`: only then is it certain.
-    #[must_use]
     pub fn judged(rule: &DeviceTaintRule, is_over: bool) -> Self {
         Self::of(rule, usize::from(!is_over))
     }
 
     /// True if the condition is true now.
-    #[must_use]
     pub fn is_current(self) -> bool {
         match self {
             Self::Yes | Self::No => true,
@@ -107,7 +104,6 @@ pub enum EvictionObstacle {
 
 impl EvictionObstacle {
     /// True if the pod has been deleted already.
-    #[must_use]
     pub fn is_terminating(&self) -> bool {
         match self {
             Self::Controller { .. } | Self::Tolerates { .. } => false,
@@ -142,7 +138,6 @@ pub struct TerminationFacts<'s> {
 
 /// The pods that the proposed taints of `impact` evict and that are still there, terminating ones
 /// included.
-#[must_use]
 pub fn pending_evictions<'a>(
     impact: &Impact<'a>,
     facts: &TerminationFacts<'_>,
@@ -185,7 +180,6 @@ fn scheduled(pod: &Pod) -> Option<Timestamp> {
 }
 
 /// Obstacle that a deleted pod waits for; `None` where it was not deleted.
-#[must_use]
 pub fn terminating(
     pod: &Pod,
     facts: &TerminationFacts<'_>,
@@ -269,7 +263,6 @@ pub enum NodeSchedulability {
 
 /// State of these devices when the proposed taints that select them, and block allocation, are gone; `nodes` are
 /// theirs, where they could be read.
-#[must_use]
 pub fn release<'a>(
     devices: &[DeviceImpact<'a>],
     snapshot: &Snapshot,
@@ -334,13 +327,11 @@ fn takes(claim: &ResourceClaim, device: &DeviceId) -> bool {
 }
 
 /// True if one of the taints keeps its device from being allocated.
-#[must_use]
 pub fn is_blocked(taints: &[DeviceTaint<'_>]) -> bool {
     taints.iter().any(|taint| blocks(&taint.taint.effect))
 }
 
 /// True if a taint with this effect keeps a device from being allocated.
-#[must_use]
 pub fn blocks(effect: &Effect) -> bool {
     match effect {
         Effect::NoSchedule | Effect::NoExecute => true,

@@ -22,7 +22,6 @@ pub struct Selection {
 }
 
 /// Those of `devices` that each of the `proposed` taints selects, in the order of the question.
-#[must_use]
 pub fn selected_of(
     snapshot: &Snapshot,
     proposed: &[ProposedTaint],
@@ -45,7 +44,6 @@ pub fn selected_of(
 /// The devices of `snapshot` that any of the `proposed` taints selects.
 ///
 /// Costs O(considered + devices + claims).
-#[must_use]
 pub fn selection(
     snapshot: &Snapshot,
     proposed: &[ProposedTaint],

@@ -21,7 +21,6 @@ impl SelectorScope {
     ///
     /// Upstream: `ruleMatchesDevice` in `device_taint_eviction.go`, and the filters of the tracker in
     /// `resourceslice/tracker/tracker.go`.
-    #[must_use]
     pub fn of(selector: Option<&DeviceSelector>, effect: &Effect, semantics: &Semantics) -> Self {
         let Some(selector) = selector else {
             return Self::without_selector(effect, semantics);

@@ -73,7 +73,6 @@ impl Semantics {
     /// 1.34 serves the same claims and slices as [`Semantics::OLDEST`], and is described like it.
     /// A version without a patch behaves like the minor's first release. One newer than
     /// [`Semantics::NEWEST`] behaves like [`Semantics::NEWEST_RELEASE`].
-    #[must_use]
     pub fn of(version: Minor) -> Option<Self> {
         (version.minor >= 34).then(|| Self::known(version))
     }
@@ -99,13 +98,11 @@ impl Semantics {
     }
 
     /// The version that is assumed where none is known, with its default feature gates.
-    #[must_use]
     pub fn assumed() -> Self {
         Self::known(Self::ASSUMED)
     }
 
     /// True if enough is known of the version to say which pods it evicts.
-    #[must_use]
     pub fn predicts_evictions(&self) -> bool {
         self.version.minor >= Self::OLDEST.minor
     }

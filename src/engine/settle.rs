@@ -57,7 +57,6 @@ pub enum AdminAccess {
 
 impl Goal {
     /// True if pods and claims have to be looked at, and not the rules alone.
-    #[must_use]
     pub fn is_about_pods(self) -> bool {
         match self {
             Self::Evicted | Self::Idle(_) => true,
@@ -80,7 +79,6 @@ impl Patience {
     /// left for the settle time after that. An eviction that is due at `now` takes no known time.
     ///
     /// A caller of a wait that cannot end well has to know it before the first pod is evicted.
-    #[must_use]
     pub fn shortfall(&self, last: Timestamp, now: Timestamp) -> Option<Shortfall> {
         let until_last = last.duration_since(now);
         if !until_last.is_positive() {
@@ -96,7 +94,6 @@ impl Patience {
     }
 
     /// True if the settle time is longer than the wait, so that an eviction cannot settle.
-    #[must_use]
     pub fn is_too_short_to_settle(&self) -> bool {
         self.settle > self.timeout
     }
@@ -256,7 +253,6 @@ pub struct Settle {
 
 impl Settle {
     /// A wait for `rules`, as they are when it begins.
-    #[must_use]
     pub fn new(goal: Goal, rules: &[DeviceTaintRule], patience: Patience) -> Self {
         Self {
             goal,
@@ -472,7 +468,6 @@ fn find<'a>(rules: &'a [DeviceTaintRule], name: &ObjectName) -> Option<&'a Devic
 }
 
 /// True if the rule's condition is about the rule as it is now, whatever it says.
-#[must_use]
 pub fn is_observed(rule: &DeviceTaintRule) -> bool {
     let condition = rule.condition.as_ref();
     condition.is_some_and(|condition| condition.observed_generation == rule.generation)

@@ -84,7 +84,6 @@ pub struct Publishers {
 
 impl Publishers {
     /// Publishers by `slices`, which are all there are of the nodes called `names`, and of none.
-    #[must_use]
     pub fn new(slices: &[ResourceSlice], names: &BTreeSet<NodeName>) -> Self {
         let nodes = names.iter().map(|name| (name.clone(), BTreeSet::new()));
         let mut publishers = Self {
@@ -107,7 +106,6 @@ impl Publishers {
     }
 
     /// Publishers of these nodes in a reading: nothing where its slices are not all there are.
-    #[must_use]
     pub fn of(reading: &Reading, names: &BTreeSet<NodeName>) -> Self {
         if reading.known.contains(&Kind::ResourceSlice) {
             Self::new(&reading.snapshot.slices, names)
@@ -137,7 +135,6 @@ impl Publishers {
     }
 
     /// Presence of `driver` on `node`, as far as its slices show.
-    #[must_use]
     pub fn presence(&self, node: &NodeName, driver: &DriverName) -> DriverPresence {
         match self.nodes.get(node) {
             Some(drivers) if drivers.contains(driver) => DriverPresence::Published,
@@ -156,14 +153,12 @@ impl Publishers {
 
 /// True if a node cannot end its pods: it is not ready, or it is not among the nodes although all were read. From an
 /// incomplete list it does not follow that the node does not exist.
-#[must_use]
 pub fn is_silent(node: Option<&Node>, are_all_read: bool) -> bool {
     node.map_or(are_all_read, |node| node.health() != NodeHealth::Ready)
 }
 
 /// The first driver of the devices in `impact` that has no slice of the pod's node any more, though the pod holds a device
 /// of it there. A device that is `published`, wherever, shows that its driver works.
-#[must_use]
 pub fn driver_away<'a>(
     impact: &PodImpact<'a>,
     published: &BTreeSet<&DeviceId>,
@@ -183,7 +178,6 @@ pub fn driver_away<'a>(
 
 /// Obstacle that keeps `pod` on its node, of whose claims `claims` are all; `None` while its containers run, without a
 /// deletion, or in its last phase. A moment is left to the kubelet.
-#[must_use]
 pub fn termination_blocker(
     pod: &Pod,
     claims: &[ResourceClaim],

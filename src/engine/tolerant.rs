@@ -34,7 +34,6 @@ impl fmt::Display for TolerantClaim {
 }
 
 /// Claims and templates that tolerate all of `taints`, and could get a device of `driver`, as far as published.
-#[must_use]
 pub fn tolerant(
     snapshot: &Snapshot,
     taints: &[&Taint],

@@ -29,7 +29,6 @@ pub struct TolerationDecision {
 /// be the same, also when the key is empty.
 ///
 /// Upstream: `resourceclaim.ToleratesTaint` in `devicetoleration.go`.
-#[must_use]
 pub fn tolerates(toleration: &Toleration, taint: &Taint) -> bool {
     let effect = toleration.effect.as_ref();
     let value = match &toleration.operator {
@@ -48,7 +47,6 @@ pub fn tolerates(toleration: &Toleration, taint: &Taint) -> bool {
 /// without effect, which the API documents as "all effects", lets a pod be scheduled and does not keep it.
 ///
 /// Upstream: `claimEvictionTime` in `device_taint_eviction.go`.
-#[must_use]
 pub fn tolerates_eviction(toleration: &Toleration, taint: &Taint, semantics: &Semantics) -> bool {
     let counts = match &toleration.effect {
         None => semantics.effectless_tolerates_no_execute,
@@ -58,7 +56,6 @@ pub fn tolerates_eviction(toleration: &Toleration, taint: &Taint, semantics: &Se
 }
 
 /// When `taint` drives its users away: see [`decision`].
-#[must_use]
 pub fn deadline(
     taint: &Taint,
     tolerations: &[Toleration],
@@ -79,7 +76,6 @@ pub fn deadline(
 /// more than 9,223,372,036 seconds may lie in the past.
 ///
 /// Upstream: `claimEvictionTime` in `device_taint_eviction.go`.
-#[must_use]
 pub fn decision(
     taint: &Taint,
     tolerations: &[Toleration],

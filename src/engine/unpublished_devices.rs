@@ -21,7 +21,6 @@ pub struct UnpublishedDevices {
 }
 
 /// Those of `devices`, each with its node, that are not published since their driver is away.
-#[must_use]
 pub fn away<'a>(
     reading: &Reading,
     devices: impl IntoIterator<Item = (&'a DeviceId, &'a NodeName)>,
@@ -50,7 +49,6 @@ pub fn away<'a>(
 
 /// Those of `devices` that are not published, and of whose pool other devices may be unknown, too. A driver that publishes the
 /// whole pool without a device has removed or renamed it, and shows all others.
-#[must_use]
 pub fn in_unknown_pools<'a>(
     devices: impl IntoIterator<Item = &'a DeviceId>,
     slices: &[ResourceSlice],
@@ -71,7 +69,6 @@ pub fn in_unknown_pools<'a>(
 }
 
 /// The pools of `devices` of which slices are there, but not all: other devices of them may be unknown.
-#[must_use]
 pub fn incomplete_pools<'a>(
     devices: impl IntoIterator<Item = &'a DeviceId>,
     slices: &[ResourceSlice],

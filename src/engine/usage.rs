@@ -19,7 +19,6 @@ pub struct Usage {
 }
 
 /// The drivers of the devices that `impact` selects.
-#[must_use]
 pub fn drivers_of(impact: &Impact<'_>) -> BTreeSet<DriverName> {
     impact
         .devices
@@ -29,7 +28,6 @@ pub fn drivers_of(impact: &Impact<'_>) -> BTreeSet<DriverName> {
 }
 
 /// Number of devices that the `drivers` publish, and of pods that use them.
-#[must_use]
 pub fn usage(snapshot: &Snapshot, drivers: &BTreeSet<DriverName>) -> Usage {
     // Devices that only an older generation of their pool has are gone, unless a claim holds them.
     let current = current_slices(&snapshot.slices);

@@ -81,7 +81,6 @@ pub struct Top<'a> {
 
 impl<'a> Owners<'a> {
     /// Those of a reading.
-    #[must_use]
     pub fn new(reading: &'a Reading) -> Self {
         let workloads = reading.snapshot.workloads().into_iter();
         Self {
@@ -93,7 +92,6 @@ impl<'a> Owners<'a> {
     }
 
     /// The top of a pod's chain; nothing for a bare pod.
-    #[must_use]
     pub fn top(&self, pod: &'a Pod) -> Option<Top<'a>> {
         let mut owner = pod.controller.as_ref()?;
         let mut seen = BTreeSet::new();
@@ -133,7 +131,6 @@ impl<'a> Owners<'a> {
     }
 
     /// The owners of a pod that were read, the nearest first.
-    #[must_use]
     pub fn owners_of(&self, pod: &'a Pod) -> Vec<&'a Workload> {
         let mut above: Vec<&'a Workload> = Vec::new();
         let mut owner = pod.controller.as_ref();
@@ -194,7 +191,6 @@ impl<'a> Owners<'a> {
 }
 
 /// Pods that the evictions of `impact` take, by workload.
-#[must_use]
 pub fn workloads<'a>(impact: &Impact<'a>, reading: &'a Reading) -> Workloads<'a> {
     let owners = Owners::new(reading);
     let mut by_key: BTreeMap<(String, String, String, Uid), WorkloadImpact<'a>> = BTreeMap::new();
@@ -247,13 +243,11 @@ pub fn workloads<'a>(impact: &Impact<'a>, reading: &'a Reading) -> Workloads<'a>
 
 impl<'a> Workloads<'a> {
     /// The workload that loses this pod.
-    #[must_use]
     pub fn of(&self, pod: &Pod) -> Option<&WorkloadImpact<'a>> {
         self.workloads.get(*self.places.get(&pod.uid)?)
     }
 
     /// Number of workloads that have nothing left, and of those for which that is not known.
-    #[must_use]
     pub fn down(&self) -> (usize, usize) {
         let mut down = (0_usize, 0_usize);
         for workload in &self.workloads {
@@ -270,7 +264,6 @@ impl<'a> Workloads<'a> {
 impl WorkloadImpact<'_> {
     /// Number of ready pods that are left; `None` where that is not known, or the pods of the workload do not stand in
     /// for each other.
-    #[must_use]
     pub fn left(&self) -> Option<i32> {
         let (kind, workload) = self.workload?;
         if !kind.has_interchangeable_pods() {
@@ -285,7 +278,6 @@ impl WorkloadImpact<'_> {
     }
 
     /// True if nothing of it is left; unknown where its numbers are, or what it is.
-    #[must_use]
     pub fn is_down(&self) -> Option<bool> {
         match self.workload {
             Some((kind, _)) if !kind.has_interchangeable_pods() => Some(false),
@@ -297,7 +289,6 @@ impl WorkloadImpact<'_> {
 
 /// The workloads that lose pods and have fewer ready pods than they want before that: of each pod the topmost
 /// owner counts that says how many it wants and has.
-#[must_use]
 pub fn recovering(impact: &Impact<'_>, reading: &Reading) -> Recovering {
     let owners = Owners::new(reading);
     let mut states: BTreeMap<&Uid, Option<bool>> = BTreeMap::new();
@@ -340,7 +331,6 @@ enum Group<'a> {
 
 /// The groups that cannot do without the pods that they lose, for each of these pods: by its PodGroup, or
 /// by its LeaderWorkerSet, whose groups start again together.
-#[must_use]
 pub fn gangs<'a>(impact: &Impact<'a>, reading: &'a Reading) -> BTreeMap<&'a Uid, Gang> {
     let snapshot = &reading.snapshot;
     let lost: BTreeSet<&Uid> = evicted(impact).map(|pod| &pod.uid).collect();
@@ -424,7 +414,6 @@ impl<'a> Group<'a> {
 
 impl Gang {
     /// True if it may have too few members left; those that were not seen do not count.
-    #[must_use]
     pub fn is_broken(&self) -> bool {
         let left = i32::try_from(self.left).unwrap_or(i32::MAX);
         // Where it is not known how many it needs, one that is lost may be one too many.

@@ -43,7 +43,6 @@ pub(super) fn seconds(limit: Duration) -> f64 {
 
 impl KubeletError {
     /// The way out.
-    #[must_use]
     pub fn hint(&self) -> &'static str {
         match self.kind {
             KubeletErrorKind::Missing => {
@@ -75,7 +74,6 @@ impl KubeletError {
     }
 
     /// True if a retry may help.
-    #[must_use]
     pub fn passes(&self) -> bool {
         match self.kind {
             KubeletErrorKind::NotListening

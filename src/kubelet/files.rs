@@ -53,7 +53,6 @@ const PREFIX: &[u8] = b"system:node:";
 
 /// The node to which the certificate of the kubelet that listens at `socket` is made out; nothing where it has none,
 /// or none that is understood.
-#[must_use]
 pub fn certificate_node(socket: &Path) -> Option<NodeName> {
     let root = socket.parent().and_then(Path::parent)?;
     let text = fs::read(root.join(CERTIFICATE)).ok()?;

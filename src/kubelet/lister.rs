@@ -39,7 +39,6 @@ pub struct Lister {
 
 impl Lister {
     /// A client of the kubelet at `path`, which must respond within `limit`.
-    #[must_use]
     pub fn new(path: &Path, limit: Duration) -> Self {
         Self {
             path: path.to_owned(),

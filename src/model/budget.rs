@@ -126,7 +126,6 @@ pub struct BudgetStatus {
 
 impl PodDisruptionBudget {
     /// True if the status is about the budget as it is now; until then the eviction API refuses.
-    #[must_use]
     pub fn is_counted(&self) -> bool {
         self.status.observed_generation >= self.generation
     }
@@ -135,7 +134,6 @@ impl PodDisruptionBudget {
     /// where the selector has an operator of a newer API.
     ///
     /// Upstream: `getPodDisruptionBudgets` in `pkg/registry/core/pod/storage/eviction.go`.
-    #[must_use]
     pub fn covers(&self, pod: &Pod) -> Option<bool> {
         if self.name.namespace != pod.name.namespace {
             return Some(false);
@@ -152,7 +150,6 @@ impl LabelSelector {
     /// nothing else says no.
     ///
     /// Upstream: `labels.Requirement.Matches`.
-    #[must_use]
     pub fn matches(&self, labels: &[(Arc<str>, Arc<str>)]) -> Option<bool> {
         let value = |key: &str| {
             labels

@@ -34,7 +34,6 @@ impl ResourceClaim {
     }
 
     /// True if it is reserved for a PodGroup.
-    #[must_use]
     pub fn is_reserved_for_group(&self) -> bool {
         self.reserved_for.iter().any(ConsumerReference::is_group)
     }
@@ -93,7 +92,6 @@ pub struct ConsumerReference {
 
 impl ConsumerReference {
     /// True if the consumer is a PodGroup.
-    #[must_use]
     pub fn is_group(&self) -> bool {
         &*self.api_group == "scheduling.k8s.io" && &*self.resource == "podgroups"
     }

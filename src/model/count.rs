@@ -25,13 +25,11 @@ impl Default for Count {
 
 impl Count {
     /// Exactly `number`.
-    #[must_use]
     pub const fn known(number: usize) -> Self {
         Self::between(number, number)
     }
 
     /// A count of `number` or more.
-    #[must_use]
     pub const fn at_least(number: usize) -> Self {
         Self {
             counted: number,
@@ -41,7 +39,6 @@ impl Count {
     }
 
     /// From `least` to `most`, both included.
-    #[must_use]
     pub const fn between(least: usize, most: usize) -> Self {
         Self {
             counted: least,
@@ -66,43 +63,36 @@ impl Count {
     }
 
     /// Number that was counted, for reports, which write the bounds beside it. No decision uses it.
-    #[must_use]
     pub const fn counted(self) -> usize {
         self.counted
     }
 
     /// The lowest number that it can be.
-    #[must_use]
     pub const fn least(self) -> usize {
         self.least
     }
 
     /// The highest number that it can be; absent when there is no limit.
-    #[must_use]
     pub const fn most(self) -> Option<usize> {
         self.most
     }
 
     /// The number, if it is known.
-    #[must_use]
     pub fn exact(self) -> Option<usize> {
         self.most.filter(|most| *most == self.least)
     }
 
     /// True if it is known to be zero.
-    #[must_use]
     pub fn is_none(self) -> bool {
         self.most == Some(0)
     }
 
     /// True if it is known to be one or more.
-    #[must_use]
     pub const fn is_some(self) -> bool {
         self.least > 0
     }
 
     /// True if nothing is known of it.
-    #[must_use]
     pub const fn is_unknown(self) -> bool {
         self.least == 0 && self.most.is_none()
     }
@@ -119,7 +109,6 @@ impl Count {
     }
 
     /// True if it is greater than the other, if that is settled.
-    #[must_use]
     pub fn is_above(self, other: Self) -> Option<bool> {
         if other.most.is_some_and(|most| self.least > most) {
             Some(true)
@@ -131,7 +120,6 @@ impl Count {
     }
 
     /// True if both are the same number, if that is settled.
-    #[must_use]
     pub fn equals(self, other: Self) -> Option<bool> {
         if self.is_above(other) == Some(true) || other.is_above(self) == Some(true) {
             Some(false)

@@ -28,7 +28,6 @@ pub struct ResourceSlice {
 
 impl ResourceSlice {
     /// The full name of one of this slice's devices.
-    #[must_use]
     pub fn id_of(&self, device: &Device) -> DeviceId {
         DeviceId {
             driver: self.driver.clone(),
@@ -38,7 +37,6 @@ impl ResourceSlice {
     }
 
     /// The one node that can use `device`, or `None` when there are several or it is not said.
-    #[must_use]
     pub fn node_of<'a>(&'a self, device: &'a Device) -> Option<&'a NodeName> {
         match &self.nodes {
             SliceNodes::One(node) | SliceNodes::Selected(node) => Some(node),

@@ -13,7 +13,6 @@ macro_rules! name {
 
         impl $name {
             /// The name as it stands in the API.
-            #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -90,7 +89,6 @@ pub struct DeviceId {
 
 impl DeviceId {
     /// The device that is written DRIVER/POOL/DEVICE, as reports and records have it; absent where `text` has fewer parts.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (driver, rest) = text.split_once('/')?;
         // The name of a pool may contain slashes, those of drivers and devices cannot.

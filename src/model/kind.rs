@@ -411,49 +411,41 @@ macro_rules! kinds {
             pub const WORKLOADS: &'static [Self] = &[$($(of_workload!($pods: Self::$kind),)?)*];
 
             /// Relation between its pods; absent for kinds that are no workloads.
-            #[must_use]
             pub fn pod_roles(self) -> Option<PodRoles> {
                 match self { $(Self::$kind => optional!($(PodRoles::$pods)?),)* }
             }
 
             /// True if it is a workload whose pods can replace each other.
-            #[must_use]
             pub fn has_interchangeable_pods(self) -> bool {
                 self.pod_roles() == Some(PodRoles::Interchangeable)
             }
 
             /// True if it makes or groups pods.
-            #[must_use]
             pub fn is_workload(self) -> bool {
                 self.pod_roles().is_some()
             }
 
             /// Condition under which a server serves it.
-            #[must_use]
             pub fn serving(self) -> Serving {
                 match self { $(Self::$kind => Serving::$served,)* }
             }
 
             /// Counts of an answer that depend on it.
-            #[must_use]
             pub fn counted(self) -> Counted {
                 match self { $(Self::$kind => Counted::$counted,)* }
             }
 
             /// The kind as it is spelled in objects; two groups may have one of the same name.
-            #[must_use]
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$kind => $spelled,)* }
             }
 
             /// The resource as kubectl takes it, with its group where another has one of the same name.
-            #[must_use]
             pub fn plural(self) -> &'static str {
                 match self { $(Self::$kind => $plural,)* }
             }
 
             /// The resource as it is spelled in URLs and permissions, within its group.
-            #[must_use]
             pub fn resource(self) -> &'static str {
                 let plural = self.plural();
                 // Two kinds are called podgroups. The plural of one carries its group, which the API path
@@ -462,50 +454,42 @@ macro_rules! kinds {
             }
 
             /// The API group that serves it; empty for the core group.
-            #[must_use]
             pub fn group(self) -> &'static str {
                 match self { $(Self::$kind => $group,)* }
             }
 
             /// Scope of its objects.
-            #[must_use]
             pub fn scope(self) -> Scope {
                 match self { $(Self::$kind => Scope::$scope,)* }
             }
 
             /// Need of answers for it.
-            #[must_use]
             pub fn need(self) -> Need {
                 match self { $(Self::$kind => Need::$need,)* }
             }
 
             /// Parts of an answer about evictions that depend on it.
-            #[must_use]
             pub fn affects(self) -> Affects {
                 match self { $(Self::$kind => Affects::$affects,)* }
             }
 
             /// True if its API versions are discovered only by commands that use it: most never do, and should not
             /// pay a request for it.
-            #[must_use]
             pub fn is_discovered_apart(self) -> bool {
                 self.group() == "admissionregistration.k8s.io"
             }
 
             /// Encoding in which it is requested.
-            #[must_use]
             pub fn encoding(self) -> Encoding {
                 match self { $(Self::$kind => Encoding::$read,)* }
             }
 
             /// Handling in snapshots.
-            #[must_use]
             pub fn saving(self) -> Saving {
                 match self { $(Self::$kind => Saving::$saved,)* }
             }
 
             /// Consequence of its absence, to follow a reason and a colon.
-            #[must_use]
             pub fn without(self) -> &'static str {
                 match self { $(Self::$kind => $without,)* }
             }

@@ -21,7 +21,6 @@ struct EncodedBytes<T> {
 
 impl<T> Lazy<T> {
     /// Result of `decode` on `bytes`, computed at the first use.
-    #[must_use]
     pub fn of(bytes: &[u8], decode: fn(&[u8]) -> T) -> Self {
         Self {
             value: OnceLock::new(),

@@ -37,7 +37,6 @@ pub enum ManagerOperation {
 
 impl ManagerOperation {
     /// The operation as it is spelled in the API.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
             Self::Apply => "Apply",

@@ -17,7 +17,6 @@ impl Minor {
     ///
     /// The patch of a pre-release (`v1.37.2-rc.0`) is left open: it is not that release yet. The one
     /// reader of versions, so that a server, a snapshot of it and `--kubernetes` mean the same.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let numbers = text.strip_prefix('v').unwrap_or(text);

@@ -52,7 +52,6 @@ pub struct NodeTaint {
 
 impl Node {
     /// Health of the nodes in `names`; `nodes` are all nodes of the cluster.
-    #[must_use]
     pub fn health_of(nodes: &[Self], names: &BTreeSet<NodeName>) -> BTreeMap<NodeName, NodeHealth> {
         let known: BTreeMap<&NodeName, NodeHealth> = nodes
             .iter()
@@ -66,7 +65,6 @@ impl Node {
     }
 
     /// The condition `Ready`; absent while the kubelet has not said anything yet.
-    #[must_use]
     pub fn ready(&self) -> Option<&NodeCondition> {
         self.conditions
             .iter()
@@ -74,7 +72,6 @@ impl Node {
     }
 
     /// Health: whether its kubelet can end pods; a node without conditions cannot.
-    #[must_use]
     pub fn health(&self) -> NodeHealth {
         match self.ready() {
             Some(ready) if ready.status == "True" => NodeHealth::Ready,

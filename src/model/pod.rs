@@ -66,7 +66,6 @@ impl Pod {
     ///
     /// Upstream: `pkg/controller/deployment/sync.go` names a ReplicaSet after its Deployment and the hash, which is a label of
     /// its pods.
-    #[must_use]
     pub fn deployment(&self) -> Option<ObjectName> {
         const HASH: &str = "pod-template-hash";
         let owner = self.controller.as_ref()?;
@@ -106,7 +105,6 @@ impl Pod {
     pub const COSCHEDULING_GROUP: &str = "scheduling.x-k8s.io/pod-group";
 
     /// The value of a label.
-    #[must_use]
     pub fn label(&self, key: &str) -> Option<&str> {
         self.labels
             .iter()
@@ -116,7 +114,6 @@ impl Pod {
 
     /// The LeaderWorkerSet that it is of, in its namespace: owner references lead from a worker to its
     /// leader, and no further.
-    #[must_use]
     pub fn leader_worker_set(&self) -> Option<&str> {
         self.label(Self::LEADER_WORKER_SET)
     }
@@ -125,7 +122,6 @@ impl Pod {
     ///
     /// Upstream: `ReplaceDaemonSetPodNodeNameNodeAffinity` in `pkg/controller/daemon/util/daemonset_util.go`, which lets
     /// each pod insist on its node by name.
-    #[must_use]
     pub fn only_node(&self) -> Option<NodeName> {
         if let Some(node) = &self.node {
             return Some(node.clone());
@@ -149,13 +145,11 @@ impl Pod {
     }
 
     /// The scheduling gates that are left.
-    #[must_use]
     pub fn gates(&self) -> &[Arc<str>] {
         self.scheduling.as_ref().map_or(&[], |it| &it.gates)
     }
 
     /// Message of the scheduler about a pod for which it has found no node.
-    #[must_use]
     pub fn has_no_place(&self) -> Option<&str> {
         let said = self.scheduling.as_ref()?.said.as_ref()?;
         let is_unschedulable = !said.is_scheduled && &*said.reason == "Unschedulable";
@@ -163,13 +157,11 @@ impl Pod {
     }
 
     /// The group that the coscheduling plugin schedules the pod with.
-    #[must_use]
     pub fn coscheduling_group(&self) -> Option<&str> {
         self.label(Self::COSCHEDULING_GROUP)
     }
 
     /// The value of one of [`Pod::ANNOTATIONS`].
-    #[must_use]
     pub fn annotation(&self, key: &str) -> Option<&str> {
         self.annotations
             .iter()
@@ -251,7 +243,6 @@ pub enum Phase {
 
 impl Phase {
     /// The phase as it is spelled in the API.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
             Self::Pending => "Pending",
@@ -263,7 +254,6 @@ impl Phase {
     }
 
     /// True if no container will run again.
-    #[must_use]
     pub fn is_terminal(&self) -> bool {
         match self {
             Self::Succeeded | Self::Failed => true,
@@ -330,7 +320,6 @@ pub enum QosClass {
 
 impl QosClass {
     /// The class as it is spelled in the API.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
             Self::Guaranteed => "Guaranteed",

@@ -37,7 +37,6 @@ impl Rollout {
     /// True if all of `replicas` pods are of the current template and available, and there are no others.
     ///
     /// Upstream: `DeploymentStatusViewer.Status` of kubectl.
-    #[must_use]
     pub fn is_complete(&self, replicas: i32) -> bool {
         self.observed_generation >= self.generation
             && self.updated >= replicas
@@ -50,7 +49,6 @@ impl Amount {
     /// Number of pods out of `replicas`, rounded up; absent where it is not understood.
     ///
     /// Upstream: `intstr.GetScaledValueFromIntOrPercent`.
-    #[must_use]
     pub fn rounded_up(&self, replicas: i32) -> Option<i32> {
         match self {
             Self::Pods(pods) => Some(*pods),

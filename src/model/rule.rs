@@ -36,7 +36,6 @@ pub struct DeviceTaintRule {
 impl DeviceTaintRule {
     /// Creator of the rule, as far as the server recorded it: the program that has owned a part of it since
     /// it was created. Programs that changed it later own fields since later.
-    #[must_use]
     pub fn maker(&self) -> Option<&FieldManager> {
         let created = self.metadata.created?;
         let mut writers = self
@@ -49,7 +48,6 @@ impl DeviceTaintRule {
     /// Last writer of the rule's spec, as far as the server recorded it: of the programs that own a part of
     /// it, the one whose last change is the newest. That change may have been to a
     /// label: the server keeps one time for all fields of a program.
-    #[must_use]
     pub fn last_writer(&self) -> Option<&FieldManager> {
         let of_spec = self
             .managers
@@ -92,13 +90,11 @@ pub struct DeviceSelector {
 
 impl DeviceSelector {
     /// True if neither a driver, nor a pool, nor a device is given.
-    #[must_use]
     pub fn selects_every_device(&self) -> bool {
         self.driver.is_none() && self.pool.is_none() && self.device.is_none()
     }
 
     /// True if the driver, pool and device that are given are these.
-    #[must_use]
     pub fn has_names(&self, driver: &str, pool: &str, device: &str) -> bool {
         self.driver
             .as_ref()
@@ -111,7 +107,6 @@ impl DeviceSelector {
     }
 
     /// The one device that it names; absent if it may select several.
-    #[must_use]
     pub fn device_id(&self) -> Option<DeviceId> {
         Some(DeviceId {
             driver: self.driver.clone()?,
@@ -190,20 +185,17 @@ impl RuleMetadata {
     pub const CHANGED_BY_RUN: &str = in_group!("changed-by-run");
 
     /// The annotation `key`, unless it is empty.
-    #[must_use]
     pub fn annotation(&self, key: &str) -> Option<&str> {
         let text = self.annotations.get(key).map(String::as_str);
         text.filter(|text| !text.is_empty())
     }
 
     /// Time when the rule expires; absent also when the annotation is no time.
-    #[must_use]
     pub fn expires(&self) -> Option<Timestamp> {
         self.annotation(Self::EXPIRES)?.parse().ok()
     }
 
     /// True if the rule has expired by `now`, the server's time.
-    #[must_use]
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.expires().is_some_and(|at| at <= now)
     }

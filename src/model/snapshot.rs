@@ -51,7 +51,6 @@ impl Reading {
     /// Gap of an answer that uses an optional kind, if that kind was not read.
     ///
     /// Required kinds are in `gaps` already.
-    #[must_use]
     pub fn without(&self, kind: Kind) -> Option<Gap> {
         if self.known.contains(&kind) {
             return None;
@@ -111,7 +110,6 @@ impl Gap {
     pub const REPLACEMENTS: &'static str = "replacements";
 
     /// Gap for an unknown replacement of claims, for this reason.
-    #[must_use]
     pub fn of_replacements(reason: &str) -> Self {
         Self {
             what: Self::REPLACEMENTS.to_owned(),
@@ -122,7 +120,6 @@ impl Gap {
 
     /// The kind of object that could not be read, at all or completely; absent when something else
     /// is missing.
-    #[must_use]
     pub fn kind(&self) -> Option<Kind> {
         Kind::ALL
             .into_iter()
@@ -131,7 +128,6 @@ impl Gap {
     }
 
     /// Gap of an answer to files without any object of `kind`.
-    #[must_use]
     pub fn not_in_input(kind: Kind) -> Self {
         // Most clusters have no rule at most times, and only a list can say so.
         let remedy = match kind.need() {
@@ -142,7 +138,6 @@ impl Gap {
     }
 
     /// Gap of an answer without `kind`, for this reason.
-    #[must_use]
     pub fn of(kind: Kind, reason: &str) -> Self {
         Self {
             what: kind.plural().to_owned(),

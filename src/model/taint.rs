@@ -21,7 +21,6 @@ pub enum Effect {
 
 impl Effect {
     /// The effect as it is spelled in the API.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
             Self::None => "None",
@@ -32,7 +31,6 @@ impl Effect {
     }
 
     /// True if it evicts pods.
-    #[must_use]
     pub fn evicts(&self) -> bool {
         match self {
             Self::NoExecute => true,
@@ -77,7 +75,6 @@ impl Taint {
     pub const DEDICATED: &str = in_group!("dedicated");
 
     /// The dedication whose taint it is.
-    #[must_use]
     pub fn dedication(&self) -> Option<&str> {
         let is_one = self.key == Self::DEDICATED && !self.value.is_empty();
         is_one.then_some(self.value.as_str())

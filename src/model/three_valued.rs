@@ -1,13 +1,11 @@
 //! Conjunction and disjunction of answers of which some are unknown.
 
 /// True if all are true; false if one is false, whatever the unknown ones are; otherwise unknown.
-#[must_use]
 pub fn all(answers: impl IntoIterator<Item = Option<bool>>) -> Option<bool> {
     any(answers.into_iter().map(|answer| answer.map(|it| !it))).map(|it| !it)
 }
 
 /// True if one is true, whatever the unknown ones are; unknown if none is true, and one is unknown.
-#[must_use]
 pub fn any(answers: impl IntoIterator<Item = Option<bool>>) -> Option<bool> {
     let mut known = Some(false);
     for answer in answers {

@@ -17,7 +17,6 @@ pub enum Operator {
 
 impl Operator {
     /// The operator as it is spelled in the API.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
             Self::Equal => "Equal",
@@ -55,7 +54,6 @@ pub struct Toleration {
 
 impl Toleration {
     /// The narrowest that covers `taint` for its own effect, forever.
-    #[must_use]
     pub fn covering(taint: &Taint) -> Self {
         Self {
             key: taint.key.clone(),

@@ -38,7 +38,6 @@ pub struct Workload {
 
 impl Workload {
     /// True if as many of its pods are ready as it wants, or it wants none any more; absent where it does not say.
-    #[must_use]
     pub fn has_recovered(&self) -> Option<bool> {
         let ended = self.failure.as_ref().and_then(|job| job.ended.as_ref());
         // A Job that has ended creates no more pods, so nothing is left to wait for.
@@ -95,7 +94,6 @@ pub enum DisruptionAction {
 
 impl Controller {
     /// The kind of workload that it is, unless it is of a kind that is not known here.
-    #[must_use]
     pub fn workload_kind(&self) -> Option<Kind> {
         // The core group has no name, and stands without a slash.
         let group = self
@@ -112,7 +110,6 @@ impl Controller {
 impl Snapshot {
     /// The workloads that pods and other workloads say they belong to, whether they were read or not.
     /// An owner of a kind that is not known here is none of them.
-    #[must_use]
     pub fn named_workloads(&self) -> BTreeMap<Kind, BTreeSet<NamespacedName>> {
         let of_pods = self.pods.iter().flat_map(Pod::workloads);
         let workloads = self.workloads();
@@ -175,7 +172,6 @@ macro_rules! workloads {
     )*) => {
         impl Snapshot {
             /// All workloads, each with its kind.
-            #[must_use]
             pub fn workloads(&self) -> Vec<(Kind, &Workload)> {
                 let mut all = Vec::new();
                 $($(all.extend(workloads!(@each $fill, self.$field, Kind::$kind));)?)*

@@ -1,7 +1,6 @@
 //! The address of a server as people write it: it may hold a name and a password, which are never shown.
 
 /// The address without the login that it holds, and the login as it is written: `NAME:PASSWORD`.
-#[must_use]
 pub fn parted(address: &str) -> (String, Option<&str>) {
     let start = address.find("://").map_or(0, |at| at.saturating_add(3));
     let (scheme, rest) = address.split_at(start);
@@ -16,7 +15,6 @@ pub fn parted(address: &str) -> (String, Option<&str>) {
 }
 
 /// The address as it may be shown and used again: without the login that it holds.
-#[must_use]
 pub fn without_login(address: &str) -> String {
     parted(address).0
 }

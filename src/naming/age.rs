@@ -39,7 +39,6 @@ const YEARS: Unit = Unit {
 /// Rounded down to what is shown; its sign does not matter.
 ///
 /// Upstream: `k8s.io/apimachinery/pkg/util/duration.HumanDuration`.
-#[must_use]
 pub fn human_duration(duration: SignedDuration) -> String {
     let seconds = duration.as_secs().unsigned_abs();
     match seconds {
@@ -56,7 +55,6 @@ pub fn human_duration(duration: SignedDuration) -> String {
 }
 
 /// A length of time in all its units: `10m30s`, `1d2h`, `0s`; its sign does not matter.
-#[must_use]
 pub fn exact_duration(duration: SignedDuration) -> String {
     let mut left = duration.as_secs().unsigned_abs();
     let mut text = String::new();

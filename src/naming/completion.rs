@@ -18,7 +18,6 @@ pub struct Candidate {
 
 impl Candidate {
     /// A word about which there is nothing to say.
-    #[must_use]
     pub fn bare(word: impl Into<String>) -> Self {
         Self {
             word: word.into(),
@@ -36,7 +35,6 @@ impl Candidate {
 
 /// DEVICE arguments that begin with `typed`: devices, or drivers and pools where there are many
 /// devices. Each of `typed`'s parts may be `*` already.
-#[must_use]
 pub fn devices(published: &BTreeSet<DeviceId>, typed: &str) -> Vec<Candidate> {
     let matching: Vec<(String, [&str; 3])> = published
         .iter()
@@ -97,7 +95,6 @@ fn next_part(word: &str, [_, _, device]: [&str; 3], typed: &str) -> String {
 }
 
 /// Names of rules that begin with `typed`, also as `devicetaintrule.resource.k8s.io/NAME`.
-#[must_use]
 pub fn rules(rules: &[DeviceTaintRule], typed: &str) -> Vec<Candidate> {
     let prefix = match typed.split_once('/') {
         Some((kind, _)) if kind.starts_with("devicetaintrule") => format!("{kind}/"),
@@ -118,7 +115,6 @@ pub fn rules(rules: &[DeviceTaintRule], typed: &str) -> Vec<Candidate> {
 
 /// Those of the `candidates` that begin with `typed`, sorted, each once, and none that a terminal
 /// would take for anything but letters.
-#[must_use]
 pub fn beginning(candidates: impl IntoIterator<Item = Candidate>, typed: &str) -> Vec<Candidate> {
     let plain = |candidate: &Candidate| !candidate.word.chars().any(char::is_control);
     let found: BTreeSet<Candidate> = candidates

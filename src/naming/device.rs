@@ -73,7 +73,6 @@ fn from_parts(
 }
 
 /// The selector as a DEVICE argument would say it, with what such an argument cannot say after it.
-#[must_use]
 pub fn format(selector: &DeviceSelector) -> String {
     let driver = selector.driver.as_ref().map_or("*", |name| name.as_str());
     let pool = selector.pool.as_ref().map_or("*", |name| name.as_str());
@@ -82,7 +81,6 @@ pub fn format(selector: &DeviceSelector) -> String {
 }
 
 /// True if each of driver, pool and device that the selector sets is that of the device.
-#[must_use]
 pub fn names(selector: &DeviceSelector, id: &DeviceId) -> bool {
     let DeviceSelector {
         driver,
@@ -96,7 +94,6 @@ pub fn names(selector: &DeviceSelector, id: &DeviceId) -> bool {
 }
 
 /// Conditions of the selector beside driver, pool and device.
-#[must_use]
 pub fn conditions(selector: &DeviceSelector) -> Conditions<'_> {
     Conditions(&selector.unknown_fields)
 }

@@ -61,13 +61,11 @@ impl fmt::Display for LabelSelector {
 
 impl LabelSelector {
     /// Requirements, one by one.
-    #[must_use]
     pub fn requirements(&self) -> &[Requirement] {
         &self.requirements
     }
 
     /// True if `labels` meet all requirements.
-    #[must_use]
     pub fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
         self.requirements
             .iter()

@@ -10,7 +10,6 @@ const TOLERANCE: f64 = 0.25;
 ///
 /// Similarity is Damerau–Levenshtein distance, normalised by length; what shares less than half is
 /// left out, and what is far less similar than the best.
-#[must_use]
 pub fn nearest(wanted: &str, known: impl IntoIterator<Item = String>) -> Vec<String> {
     let mut scored: Vec<(f64, String)> = known
         .into_iter()
@@ -32,7 +31,6 @@ pub fn nearest(wanted: &str, known: impl IntoIterator<Item = String>) -> Vec<Str
 
 /// At most three of `known` of which `wanted` is a misspelling by a few letters, without those that differ only in their
 /// numbers, such as the name of a rule for another node: such a correction would change something else.
-#[must_use]
 pub fn corrections(wanted: &str, known: impl IntoIterator<Item = String>) -> Vec<String> {
     let is_same_text = |name: &String| without_digits(name) == without_digits(wanted);
     let is_near = |name: &String| {
@@ -51,7 +49,6 @@ const TOLD: usize = 10;
 
 /// Hints where there is no `noun` of the name `wanted`: those of `known` that look like it,
 /// and all that there are, of which a near name may hide the right one.
-#[must_use]
 pub fn hints_for(noun: &str, wanted: &str, known: &[String]) -> Vec<String> {
     let near = nearest(wanted, known.to_vec());
     let near = match near.as_slice() {

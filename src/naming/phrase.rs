@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::fmt::Display;
 
 /// The items without repetitions, in their order.
-#[must_use]
 pub fn each_once(items: impl Iterator<Item = String>) -> Vec<String> {
     items.fold(Vec::new(), |mut seen, item| {
         if !seen.contains(&item) {
@@ -15,14 +14,12 @@ pub fn each_once(items: impl Iterator<Item = String>) -> Vec<String> {
 }
 
 /// A number with its noun: `1 pod`, `2 pods`, `0 pods`.
-#[must_use]
 pub fn counted(number: usize, noun: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
     format!("{number} {noun}{ending}")
 }
 
 /// The first names of many, and how many more there are.
-#[must_use]
 pub fn few(names: &[String]) -> String {
     const SHOWN: usize = 5;
     match names.len().checked_sub(SHOWN) {
@@ -32,7 +29,6 @@ pub fn few(names: &[String]) -> String {
 }
 
 /// The first name, and how many more there are; empty without names.
-#[must_use]
 pub fn first_and_more(names: &[impl Display]) -> String {
     match names {
         [] => String::new(),
@@ -42,7 +38,6 @@ pub fn first_and_more(names: &[impl Display]) -> String {
 }
 
 /// The taints of a node, by their keys.
-#[must_use]
 pub fn node_taints(keys: &BTreeSet<String>) -> String {
     let noun = if keys.len() == 1 { "taint" } else { "taints" };
     let keys: Vec<&str> = keys.iter().map(String::as_str).collect();

@@ -8,7 +8,6 @@ use super::shell::word;
 /// cannot be given back to it. One such line is the end of one command:
 /// `… | xargs -L1 kubectl delete`. Names that no server would take, as files may hold them, are
 /// quoted for a shell, so that they are never more than one word.
-#[must_use]
 pub fn arguments(namespace: &str, name: &str) -> String {
     format!("{} -n {}", word(&format!("pod/{name}")), word(namespace))
 }

@@ -61,7 +61,6 @@ pub fn parse_name(text: &str) -> Result<String, NamingError> {
 }
 
 /// True if `text` is what kubectl takes for the type of rules, or `rule`; case does not matter.
-#[must_use]
 pub fn is_type(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
     let (name, rest) = match text.split_once('.') {
@@ -90,7 +89,6 @@ fn is_version(text: &str) -> bool {
 }
 
 /// The rule's name with its type, as kubectl prints it with `-o name`, and as every command takes it.
-#[must_use]
 pub fn qualified(name: &str) -> String {
     format!("{}.{GROUP}/{name}", TYPES[0])
 }
@@ -102,14 +100,12 @@ pub fn qualified(name: &str) -> String {
 /// is no pool. What is still too long is cut in its middle, since names of one kind differ at their
 /// ends. Neither value nor effect is part of the name, so that a rule keeps it when they change. The
 /// result has letters, digits and dashes only, and at most 80 bytes.
-#[must_use]
 pub fn name(selector: &DeviceSelector, key: &str) -> String {
     readable(&[], selector, key, &[key, &device::format(selector)])
 }
 
 /// The name of the rule that asks the controller about `taint` on the devices of `selector`, made as
 /// [`name`] makes it. The value counts, since other values are other questions.
-#[must_use]
 pub fn preview_name(selector: &DeviceSelector, taint: &Taint) -> String {
     let asked = format!("preview-{}={}", taint.key, taint.value);
     let whole = [asked.as_str(), &device::format(selector)];
@@ -140,7 +136,6 @@ fn readable(first: &[&str], selector: &DeviceSelector, key: &str, whole: &[&str]
 
 /// Label of all rules of one command: a hash of the devices it was about and of its
 /// taint, in no particular order. Fits into a label.
-#[must_use]
 pub fn batch(selectors: &[DeviceSelector], taint: &Taint) -> String {
     let mut names: Vec<String> = selectors.iter().map(device::format).collect();
     names.sort_unstable();
@@ -152,7 +147,6 @@ pub fn batch(selectors: &[DeviceSelector], taint: &Taint) -> String {
 }
 
 /// A short hash of a text that is no label value, such as `DRIVER/POOL`.
-#[must_use]
 pub fn digest(text: &str) -> String {
     hash(&[text])
 }

@@ -1,7 +1,6 @@
 //! Quoting for a shell.
 
 /// The text as one word of a shell, and of xargs: in quotes, unless it needs none.
-#[must_use]
 pub fn word(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._/=:,@+".contains(&byte);
     // Where it begins a word, `=` means a program to zsh.

@@ -52,14 +52,12 @@ impl Subject {
     }
 
     /// True if the word is a type that `kubectl get` takes before a name.
-    #[must_use]
     pub fn is_type(word: &str) -> bool {
         Self::typed(&format!("{word}/name")).is_some()
     }
 
     /// The arguments with the type before each name, if it is the first of them and a word of its own, as kubectl takes
     /// it. Further names of the type have neither dots nor slashes, as devices and taints have.
-    #[must_use]
     pub fn with_types(arguments: &[String]) -> Vec<String> {
         let [kind, names @ ..] = arguments else {
             return Vec::new();
@@ -83,7 +81,6 @@ impl Subject {
     }
 
     /// The nodes of `arguments`, if each of them is `node/NAME`.
-    #[must_use]
     pub fn nodes(arguments: &[String]) -> Option<Vec<String>> {
         let node = |text: String| match Self::typed(&text) {
             Some(Ok(Self::Node(name))) => Some(name),
@@ -94,7 +91,6 @@ impl Subject {
     }
 
     /// The type in words, and the command that shows the devices of the object, which was typed as `text`.
-    #[must_use]
     pub fn shown_by(&self, text: &str) -> (&'static str, String) {
         match self {
             Self::Pod(_) => ("pod", format!("kubectl devicetaint explain {text}")),

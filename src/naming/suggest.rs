@@ -14,7 +14,6 @@ type Parts<'a> = [Option<&'a str>; 3];
 ///
 /// Corrects the first part that no device has and keeps the others, so that one mistyped letter in a
 /// driver's name suggests the driver and not some device of it. A forgotten driver is put in front.
-#[must_use]
 pub fn suggest(selector: &DeviceSelector, known: &[DeviceId]) -> Vec<String> {
     let wanted: Parts<'_> = [
         selector.driver.as_ref().map(|name| name.as_str()),

@@ -99,7 +99,6 @@ impl TaintPattern {
     }
 
     /// True if `taint` is one of them.
-    #[must_use]
     pub fn matches(&self, taint: &Taint) -> bool {
         let value = self.value.as_ref();
         let effect = self.effect.as_ref();
@@ -110,7 +109,6 @@ impl TaintPattern {
 }
 
 /// The pattern as it is written, without its dash.
-#[must_use]
 pub fn format(pattern: &TaintPattern) -> String {
     let value = pattern.value.as_ref();
     let effect = pattern.effect.as_ref();

@@ -50,7 +50,6 @@ const TYPES: &str =
     "deploy deployment ds daemonset sts statefulset rs replicaset job ns namespace resourceslice";
 
 /// Whether `text` is TYPE/NAME of a type that stands for no devices.
-#[must_use]
 pub fn is_type(text: &str) -> bool {
     let kind = text.split('/').next().unwrap_or_default();
     let kind = kind.split('.').next().unwrap_or_default();
@@ -59,7 +58,6 @@ pub fn is_type(text: &str) -> bool {
 }
 
 /// What to do instead of the kubectl flag, with its dashes.
-#[must_use]
 pub fn flag_advice(flag: &str) -> Option<&'static str> {
     let found = FLAGS.iter().find(|(flags, _)| flags.contains(&flag));
     found.map(|(_, advice)| *advice)
@@ -67,7 +65,6 @@ pub fn flag_advice(flag: &str) -> Option<&'static str> {
 
 /// The commands that were probably meant by `word`, the first the likeliest; none for a
 /// word that other programs do not use.
-#[must_use]
 pub fn meant_by(word: &str) -> &'static [&'static str] {
     let word = word.to_lowercase();
     let found = MEANT.iter().find(|(words, _)| words.contains(&&*word));
@@ -75,7 +72,6 @@ pub fn meant_by(word: &str) -> &'static [&'static str] {
 }
 
 /// Advice for a user who typed `word` as a command, if another tool has it.
-#[must_use]
 pub fn advice(word: &str) -> Option<String> {
     match meant_by(word) {
         [] => None,

@@ -18,13 +18,11 @@ pub struct Environment {
 
 impl Environment {
     /// Says whether results on standard output are coloured, as far as they can be.
-    #[must_use]
     pub fn colors_stdout(&self) -> bool {
         self.width.is_some() && !self.no_color && !self.dumb_terminal
     }
 
     /// Says whether messages on standard error are coloured.
-    #[must_use]
     pub fn colors_stderr(&self) -> bool {
         self.stderr_is_terminal && !self.no_color && !self.dumb_terminal
     }

@@ -18,7 +18,6 @@ use icu_properties::{CodePointMapData, CodePointSetData};
 /// musical ones, annotations); line and paragraph separators; what is shown as nothing by default
 /// (fillers, variation selectors, the grapheme joiner). And what is no character, none yet, or one by
 /// private agreement: it may be any of these.
-#[must_use]
 pub fn is_hostile(character: char) -> bool {
     // Most text is ASCII, which needs no look into Unicode's tables.
     if character.is_ascii() {
@@ -35,7 +34,6 @@ pub fn is_hostile(character: char) -> bool {
 
 /// Says whether a text is ASCII without control characters, except for line breaks: nothing in it is hostile. Looks at
 /// the bytes in blocks, since results of megabytes pass through here.
-#[must_use]
 pub fn is_plain(text: &str) -> bool {
     let is_plain = |byte: &u8| (b' '..=b'~').contains(byte) || *byte == b'\n';
     let mut blocks = text.as_bytes().chunks(64);
@@ -43,13 +41,11 @@ pub fn is_plain(text: &str) -> bool {
 }
 
 /// Escapes text that has to stay on one line: line breaks and tabs too.
-#[must_use]
 pub fn line(text: &str) -> Cow<'_, str> {
     replace(text, is_hostile)
 }
 
 /// Escapes text that is laid out already: line breaks and tabs stay.
-#[must_use]
 pub fn layout(text: &str) -> Cow<'_, str> {
     if is_plain(text) {
         return Cow::Borrowed(text);

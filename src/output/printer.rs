@@ -72,7 +72,6 @@ impl fmt::Debug for Printer<'_> {
 
 impl Printer<'static> {
     /// A printer on the process' own standard output and standard error.
-    #[must_use]
     pub fn standard(environment: &Environment) -> Self {
         let colored = environment.colors_stderr();
         // Old Windows consoles know no escape sequences; the stream translates them there.
@@ -122,7 +121,6 @@ impl<'a> Printer<'a> {
     }
 
     /// The line that shows what the program is busy with. A result takes it away.
-    #[must_use]
     pub fn progress(&self) -> &Progress {
         &self.progress
     }

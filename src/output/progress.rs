@@ -53,7 +53,6 @@ impl Progress {
     }
 
     /// True if it is visible.
-    #[must_use]
     pub fn is_seen(&self) -> bool {
         self.bar.is_some()
     }

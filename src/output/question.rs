@@ -56,7 +56,6 @@ pub fn line(prompt: &str) -> Result<String, QuestionError> {
 }
 
 /// The columns of the terminal on which questions stand, if they are known.
-#[must_use]
 pub fn columns() -> Option<u16> {
     let size = Term::stderr().size_checked();
     size.map(|(_, columns)| columns)

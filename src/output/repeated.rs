@@ -40,7 +40,6 @@ pub struct Repeated(pub Vec<RepeatedFlag>);
 
 impl Repeated {
     /// The text with these flags in every command that takes them, behind the name of the subcommand.
-    #[must_use]
     pub fn in_commands_of<'t>(&self, text: &'t str) -> Cow<'t, str> {
         if self.0.is_empty() || !text.contains("kubectl ") {
             return Cow::Borrowed(text);

@@ -17,7 +17,6 @@ pub struct StatusLine<'a> {
 
 impl<'a> StatusLine<'a> {
     /// Nothing to say yet.
-    #[must_use]
     pub fn new(printer: &'a Printer<'static>) -> Self {
         Self {
             printer,

@@ -10,7 +10,6 @@ const COMMAND: &str = "kubectl ";
 
 /// `line` in as many lines as it needs at this width, broken between words; what follows the first hangs
 /// two columns behind its beginning. A command is never broken, so that it can be pasted.
-#[must_use]
 pub fn hanging(line: &str, columns: Option<u16>) -> Vec<String> {
     let Some(columns) = columns else {
         return vec![line.to_owned()];

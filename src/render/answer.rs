@@ -28,7 +28,6 @@ pub fn render<V: View>(view: &V, page: Page) -> Result<String, RenderError> {
 }
 
 /// The words of a report that stand out on a terminal; none in formats that programs read.
-#[must_use]
 pub fn marks<V: View>(view: &V, format: Format) -> Vec<Mark> {
     let for_people = match format {
         Format::Table | Format::Wide => true,
@@ -49,7 +48,6 @@ pub fn marks<V: View>(view: &V, format: Format) -> Vec<Mark> {
 
 /// Gaps of an incomplete report that the format cannot express, one line each; empty when the format
 /// has room for them, or nothing is missing from what it shows. They are printed beside the result.
-#[must_use]
 pub fn unsaid<V: View>(view: &V, format: Format) -> Vec<String> {
     if format.carries_incompleteness() {
         Vec::new()

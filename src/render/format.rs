@@ -48,7 +48,6 @@ impl Format {
     ];
 
     /// The format as it is written after `-o`.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Table => "table",
@@ -62,7 +61,6 @@ impl Format {
     }
 
     /// True if it is read at a terminal, where hints are of use.
-    #[must_use]
     pub fn is_for_people(self) -> bool {
         match self {
             Self::Table | Self::Wide => true,
@@ -71,7 +69,6 @@ impl Format {
     }
 
     /// True if a result in this format can say that it is incomplete.
-    #[must_use]
     pub fn carries_incompleteness(self) -> bool {
         match self {
             Self::Table | Self::Wide | Self::Json | Self::Yaml | Self::Markdown | Self::Html => {

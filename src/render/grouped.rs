@@ -8,7 +8,6 @@ use crate::report::table::{Folding, Grouped, NONE, Table};
 const INDENT: &str = "  ";
 
 /// The lines of the table, with each group's title above its rows.
-#[must_use]
 pub(super) fn lines(grouped: &Grouped, page: Page) -> Vec<String> {
     if grouped.table.rows.is_empty() {
         return Vec::new();
@@ -59,7 +58,6 @@ fn below(
 }
 
 /// The lines of a table that is folded where they would be longer than the page is wide.
-#[must_use]
 pub(super) fn folding_lines(folding: &Folding, page: Page) -> Vec<String> {
     let table = &folding.table;
     if table.rows.is_empty() {

@@ -28,7 +28,6 @@ const POLICY: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; \
 
 /// The sections as one document; what would be markup in foreign text is escaped, and hostile
 /// characters are shown.
-#[must_use]
 pub fn render(heading: &Heading, sections: &[Section], tones: &[(&str, Tone)]) -> String {
     let title = text(&heading.title);
     let origin: Vec<String> = heading.origin.iter().map(|fact| text(fact)).collect();

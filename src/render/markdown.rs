@@ -12,7 +12,6 @@ use crate::report::table::{Body, ChainLine, Column, Content, Grouped, Section, T
 pub const LIMIT: usize = 60_000;
 
 /// The sections as paragraphs, lists and tables; what would be markup in foreign text is escaped.
-#[must_use]
 pub fn render(sections: &[Section], format: Format) -> String {
     let shown = sections
         .iter()

@@ -9,7 +9,6 @@ use crate::report::table::{Body, Section, Table};
 ///
 /// Lines have no spaces at their ends. Tables have no borders; names in them are never broken, and
 /// words only to keep a table in the width of the page.
-#[must_use]
 pub fn render(sections: &[Section], page: Page) -> String {
     let shown = || {
         sections

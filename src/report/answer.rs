@@ -34,7 +34,6 @@ pub trait Answer: View {
 }
 
 /// Sections near the head of every page: warnings and missing data. A page is passed on without standard error.
-#[must_use]
 pub(super) fn beside(warnings: &[Warning], incomplete: &[Incomplete]) -> [Section; 2] {
     let list = |title, lines| {
         // Only in pages: other formats have it on standard error, or in sections of the report itself.

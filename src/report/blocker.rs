@@ -84,7 +84,6 @@ pub enum BlockerReason {
 
 impl Blocker {
     /// Blocker of an open condition, as it is at `now`.
-    #[must_use]
     pub fn new(open: &OpenCondition<'_>, now: Timestamp) -> Self {
         match open {
             OpenCondition::Pod(left) => Self::pod(left, now),
@@ -164,7 +163,6 @@ impl Blocker {
     }
 
     /// A pod of which it is not known whether its node has released the devices.
-    #[must_use]
     pub fn not_released(pod: &UnreleasedPod) -> Self {
         let devices: Vec<String> = pod.devices.iter().map(ToString::to_string).collect();
         let what = match &devices[..] {
@@ -219,7 +217,6 @@ fn how_it_went(end: PodEnd) -> &'static str {
 
 impl BlockerReason {
     /// The reason for a pod that went like that.
-    #[must_use]
     pub fn of_end(end: PodEnd) -> Self {
         match end {
             PodEnd::ForceDeleted => Self::ForceDeleted,
@@ -228,7 +225,6 @@ impl BlockerReason {
     }
 
     /// Blocker of the obstacle.
-    #[must_use]
     pub fn of(obstacle: &EvictionObstacle) -> Self {
         match obstacle {
             EvictionObstacle::Controller { .. } => Self::Controller,

@@ -20,7 +20,6 @@ pub struct Bounds {
 
 impl Bounds {
     /// The bounds, by field, of the counts whose number is not known.
-    #[must_use]
     pub fn of(counts: &[(&str, Count)]) -> Vec<Self> {
         // Only those: the list is empty, and so absent from JSON, where every number can be taken as it is.
         let uncertain = counts.iter().filter(|(_, count)| count.exact().is_none());

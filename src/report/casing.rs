@@ -4,7 +4,6 @@
 //! enumerations.
 
 /// The code as reports write it: `last-replica` becomes `LastReplica`.
-#[must_use]
 pub fn pascal_case(words: &str) -> String {
     let capitalized = |word: &str| {
         let mut letters = word.chars();
@@ -15,7 +14,6 @@ pub fn pascal_case(words: &str) -> String {
 }
 
 /// The code in words, as text has it: `LastReplica` becomes `last-replica`.
-#[must_use]
 pub fn words(code: &str) -> String {
     let mut words = String::new();
     for letter in code.chars() {

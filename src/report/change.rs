@@ -87,7 +87,6 @@ impl From<&RuleOutcome> for ChangedRule {
 
 impl ChangedRule {
     /// The line that tells it: `devicetaintrule.resource.k8s.io/NAME created (dry run)`.
-    #[must_use]
     pub fn line(&self, dry_run: DryRun) -> String {
         let (name, verb) = (resource_name(&self.name), self.result.as_str());
         format!("{name} {verb}{}", dry_run.suffix())
@@ -96,7 +95,6 @@ impl ChangedRule {
 
 impl ChangeReport {
     /// The report on the outcomes of the rules, and notes.
-    #[must_use]
     pub fn of(outcomes: &Outcomes, dry_run: DryRun) -> Self {
         let changes = outcomes.rules().iter().map(ChangedRule::from);
         let report = Self::new(changes.collect(), dry_run);
@@ -108,7 +106,6 @@ impl ChangeReport {
     }
 
     /// The report on these rules.
-    #[must_use]
     pub fn new(changes: Vec<ChangedRule>, dry_run: DryRun) -> Self {
         let any = |wanted: Option<bool>| changes.iter().any(|rule| rule.changed == wanted);
         // One change that is known settles it; unknown is the answer only where none is known.

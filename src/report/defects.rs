@@ -67,7 +67,6 @@ impl DefectPresence {
 }
 
 /// All that are known.
-#[must_use]
 pub fn known() -> Vec<KnownDefect> {
     let view = |defect: Defect| KnownDefect {
         defect: pascal_case(defect.code()),
@@ -80,7 +79,6 @@ pub fn known() -> Vec<KnownDefect> {
 }
 
 /// Known defects, with their presence in a server of this version.
-#[must_use]
 pub fn of_server(version: Option<Minor>) -> Vec<ServerDefect> {
     let view = |defect: Defect| ServerDefect {
         defect: pascal_case(defect.code()),

@@ -187,7 +187,6 @@ struct DescribedCounts {
 
 impl RuleDescription {
     /// The description of a rule by the reading.
-    #[must_use]
     pub fn new(subject: &Subject<'_>, events: Vec<Event>, basis: &Basis<'_>) -> Self {
         let rule = subject.rule;
         let counts: Counts = subject

@@ -56,7 +56,6 @@ impl JsonSchema for RuleDescriptions {
 
 impl RuleDescriptions {
     /// All of `rules`, in that order; warnings and gaps of several of them are printed once.
-    #[must_use]
     pub fn new(rules: Vec<RuleDescription>) -> Self {
         let mut seen = BTreeSet::new();
         let warnings = rules.iter().flat_map(|rule| &rule.warnings);

@@ -34,7 +34,6 @@ pub struct DriverCounts {
 
 impl DriverCounts {
     /// Counts of all `devices`, by node and driver; devices that are local to no node come last.
-    #[must_use]
     pub fn of(devices: &[&DeviceState<'_>], availabilities: &Availabilities<'_>) -> Vec<Self> {
         type Place<'a> = (bool, Option<&'a NodeName>, &'a DriverName);
         let mut places: BTreeMap<Place<'_>, Vec<&DeviceState<'_>>> = BTreeMap::new();

@@ -56,7 +56,6 @@ pub struct DeviceRow {
 
 impl DeviceRow {
     /// The row of a device.
-    #[must_use]
     pub fn new(device: &DeviceState<'_>, availabilities: &Availabilities<'_>) -> Self {
         let is_complete = |subject| availabilities.completeness().is_complete(subject);
         // Found holders are shown even where there may be more; finding nothing in an incomplete list shows nothing.

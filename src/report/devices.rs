@@ -114,7 +114,6 @@ fn incomplete_pool_warnings(
 
 impl DeviceReport {
     /// The report on these devices, ordered by name.
-    #[must_use]
     pub fn new(devices: &[DeviceState<'_>], basis: &DeviceBasis<'_>) -> Self {
         let mut devices: Vec<_> = devices.iter().collect();
         devices.sort_by(|left, right| left.id.cmp(&right.id));

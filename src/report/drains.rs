@@ -36,7 +36,6 @@ pub struct DrainList {
 
 impl DrainList {
     /// The report on these units.
-    #[must_use]
     pub fn new(items: Vec<UnitStatus>, metadata: Metadata, incomplete: Vec<Incomplete>) -> Self {
         Self {
             api_version: API_VERSION.to_owned(),

@@ -30,7 +30,6 @@ pub struct Event {
 
 /// Those of `events` that are about the rule, and about the pods that use its devices, oldest first; the rule is the only
 /// considered one of `impact`.
-#[must_use]
 pub fn events_about(
     rule: &DeviceTaintRule,
     impact: &Impact<'_>,

@@ -43,7 +43,6 @@ pub struct Metadata {
 
 impl Metadata {
     /// The metadata of a report on objects that were read.
-    #[must_use]
     pub fn new(basis: &DeviceBasis<'_>) -> Self {
         let reading = basis.reading;
         let read = Self {
@@ -71,7 +70,6 @@ impl Metadata {
     }
 
     /// The metadata of a report on changes, in their cluster, if one was connected.
-    #[must_use]
     pub fn of_cluster(cluster: Option<&Cluster>) -> Self {
         Self {
             context: cluster.and_then(|cluster| cluster.context.clone()),
@@ -82,13 +80,11 @@ impl Metadata {
     }
 
     /// The instant for which the question was answered, of a report on objects that were read.
-    #[must_use]
     pub fn observed(&self) -> Time {
         self.observed_time.unwrap_or_default()
     }
 
     /// Where the report is from and of when, a fact each.
-    #[must_use]
     pub fn origin(&self) -> Vec<String> {
         let (source, context) = (self.data_source, &self.context);
         let read = match (source, context) {
@@ -126,13 +122,11 @@ pub struct Cluster {
 
 impl Cluster {
     /// Name in a question: the context, or else the server.
-    #[must_use]
     pub fn name(&self) -> &str {
         self.context.as_deref().unwrap_or(&self.server)
     }
 
     /// The line above a question: `Cluster: CONTEXT (SERVER)`.
-    #[must_use]
     pub fn line(&self) -> String {
         let server = &self.server;
         match &self.context {
@@ -177,7 +171,6 @@ impl From<&model::Warning> for Warning {
 
 impl Warning {
     /// The warning in one line.
-    #[must_use]
     pub fn line(&self) -> String {
         match &self.fix {
             Some(fix) => format!("{}; {fix}", self.message),
@@ -226,20 +219,17 @@ impl From<&model::Gap> for Incomplete {
 
 impl Incomplete {
     /// Missing data of an answer.
-    #[must_use]
     pub fn all(completeness: &ReportCompleteness<'_>) -> Vec<Self> {
         completeness.gaps().map(Self::from).collect()
     }
 
     /// The gap in one line.
-    #[must_use]
     pub fn line(&self) -> String {
         format!("{}: {}", self.missing, self.message)
     }
 }
 
 /// Views of several lists as one, in their order, each equal entry once.
-#[must_use]
 pub fn views<'a, M: Ord + 'a, V: From<&'a M>>(lists: &[&'a [M]]) -> Vec<V> {
     // The same oddity may be found when objects are read and again when they are evaluated.
     let mut seen = BTreeSet::new();

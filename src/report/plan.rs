@@ -40,7 +40,6 @@ pub struct PlanReport {
 
 impl PlanReport {
     /// The report on a plan, which `drain` carries out.
-    #[must_use]
     pub fn new(plan: assess::Plan, drain: String, basis: &Basis<'_>, headers: Headers) -> Self {
         Self {
             api_version: API_VERSION.to_owned(),

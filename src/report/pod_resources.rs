@@ -45,7 +45,6 @@ pub struct PodResourcesReport {
 
 impl PodResourcesReport {
     /// The devices that a kubelet lists.
-    #[must_use]
     pub fn of_list(items: Vec<DeviceUse>, unread: Option<&model::Warning>) -> Self {
         Self {
             api_version: API_VERSION.to_owned(),
@@ -63,7 +62,6 @@ impl PodResourcesReport {
     }
 
     /// The devices of `node` that were checked, with the kubelet's answer of `kubelet_time`.
-    #[must_use]
     pub fn of_check(
         node: &NodeName,
         kubelet_time: Timestamp,

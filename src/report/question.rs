@@ -9,14 +9,12 @@ use crate::model::{DeviceId, DriverName, Uid};
 
 impl DeviceBasis<'_> {
     /// The devices that the `proposed` taints select; which they are does not depend on pods.
-    #[must_use]
     pub fn selected(&self, proposed: &[ProposedTaint]) -> Selection {
         engine::selection(&self.reading.snapshot, proposed, self.semantics)
     }
 
     /// Devices whose pods the answer needs: the selected ones, and those of the same drivers where `guards`
     /// take a share of all pods that use them.
-    #[must_use]
     pub fn devices_of_question(
         &self,
         proposed: &[ProposedTaint],
@@ -41,7 +39,6 @@ impl DeviceBasis<'_> {
 
 impl<'a> Basis<'a> {
     /// Impact of the `proposed` taints.
-    #[must_use]
     pub fn impact(&self, proposed: &'a [ProposedTaint]) -> Impact<'a> {
         engine::preview(&self.reading.snapshot, proposed, self.now, self.semantics)
     }
@@ -66,7 +63,6 @@ impl<'a> Basis<'a> {
     }
 
     /// Report of the pods read that the `proposed` taints affect, and of the results of `guards`.
-    #[must_use]
     pub fn report(&self, proposed: &[ProposedTaint], guards: &[Guard]) -> ImpactReport {
         let snapshot = &self.reading.snapshot;
         let impact = engine::preview(snapshot, proposed, self.now, self.semantics);
@@ -74,7 +70,6 @@ impl<'a> Basis<'a> {
     }
 
     /// The report on the evictions of `pods` and no others, which use devices with the `proposed` taints.
-    #[must_use]
     pub fn report_on(
         &self,
         pods: &BTreeSet<Uid>,

@@ -21,7 +21,6 @@ pub struct ObjectReference {
 
 impl ObjectReference {
     /// The object of this name with this UID, which is empty where it is not known.
-    #[must_use]
     pub fn new(name: &NamespacedName, uid: &Uid) -> Self {
         Self {
             uid: known(uid),
@@ -30,7 +29,6 @@ impl ObjectReference {
     }
 
     /// The name as a fact.
-    #[must_use]
     pub fn full_name(&self) -> NamespacedName {
         NamespacedName {
             namespace: self.namespace.as_str().into(),
@@ -40,7 +38,6 @@ impl ObjectReference {
 }
 
 /// The UID, unless it is not known.
-#[must_use]
 pub fn known(uid: &Uid) -> Option<String> {
     let uid = uid.as_str();
     // Null and not empty: readers that compare UIDs would take two unknown ones for the same.

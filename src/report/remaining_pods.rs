@@ -84,7 +84,6 @@ impl HoldingDriver {
 
 impl RemainingPod {
     /// The view of a pod at `now`, of a rule with this effect.
-    #[must_use]
     pub fn new(left: &PendingEviction<'_>, effect: &Effect, now: Timestamp) -> Self {
         let terminating = left.obstacle.is_terminating();
         // Deleted pods end whatever the rule does now.
@@ -122,7 +121,6 @@ impl RemainingPod {
 impl RemainingPod {}
 
 /// The pods as a table.
-#[must_use]
 pub fn table(remaining: &[RemainingPod]) -> Table {
     let row = |pod: &RemainingPod| {
         vec![

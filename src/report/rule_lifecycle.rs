@@ -24,7 +24,6 @@ pub const NO_CONDITION: &str = "if this persists, check that kube-controller-man
     device-taint-eviction-controller, with the feature gate DRADeviceTaintRules enabled";
 
 /// Remaining pod and its blocker, in one line.
-#[must_use]
 pub fn remaining_line(remaining: &PendingEviction<'_>, now: Timestamp) -> String {
     let pod = remaining.pod;
     let node = match &pod.node {
@@ -35,7 +34,6 @@ pub fn remaining_line(remaining: &PendingEviction<'_>, now: Timestamp) -> String
 }
 
 /// Obstacle of a pod, in words.
-#[must_use]
 pub fn why(obstacle: &EvictionObstacle, now: Timestamp) -> String {
     let ago = |since: Timestamp| human_duration(now.duration_since(since));
     let left = |until: Timestamp| exact_duration(until.duration_since(now));
@@ -90,7 +88,6 @@ pub fn why(obstacle: &EvictionObstacle, now: Timestamp) -> String {
 }
 
 /// Obstacle of a pod, in words, if the taint evicted from `now` on: no part of a toleration's time has passed then.
-#[must_use]
 pub fn why_if_evicting(obstacle: &EvictionObstacle, now: Timestamp) -> String {
     if let EvictionObstacle::Tolerates { until } = obstacle {
         let time = exact_duration(until.duration_since(now));
@@ -100,7 +97,6 @@ pub fn why_if_evicting(obstacle: &EvictionObstacle, now: Timestamp) -> String {
 }
 
 /// Time since when the pod waits for its blocker, and the latest end.
-#[must_use]
 pub fn times(left: &PendingEviction<'_>) -> (Option<Timestamp>, Option<Timestamp>) {
     // Waiting beyond the grace period counts from its end.
     let overdue = left.pod.deletion.as_ref().map(|deletion| deletion.at);
@@ -164,7 +160,6 @@ fn holder(holder: &UnreleasedDriver, now: Timestamp) -> String {
 
 /// Progress of an eviction: `3 gone, 1 terminating, 2 not yet evicted`. A pod to be evicted that has ended is
 /// gone but for its object.
-#[must_use]
 pub fn progress_line(remaining: &[PendingEviction<'_>], seen: &Observation<'_>) -> String {
     let terminating = remaining
         .iter()
@@ -186,7 +181,6 @@ pub fn progress_line(remaining: &[PendingEviction<'_>], seen: &Observation<'_>) 
 }
 
 /// The pod that will take longest as far as that can be known: one without a time, else the one with the latest.
-#[must_use]
 pub fn slowest<'r, 'a>(remaining: &'r [PendingEviction<'a>]) -> Option<&'r PendingEviction<'a>> {
     // First by the next event, from the controller's turn to repairs by hand: only times of one kind compare.
     let key = |left: &&PendingEviction<'_>| match &left.obstacle {
@@ -203,7 +197,6 @@ pub fn slowest<'r, 'a>(remaining: &'r [PendingEviction<'a>]) -> Option<&'r Pendi
 
 /// Devices that the removal of taints frees, and the reasons why others stay unallocatable; nothing is free
 /// where one of these kinds is `unread`.
-#[must_use]
 pub fn release_lines(released: &[DeviceRelease<'_>], unread: &BTreeSet<Kind>) -> Vec<String> {
     // Slices and rules hold the other taints of a device; a claim holds it whatever taints it.
     let deciding = [Kind::ResourceSlice, Kind::DeviceTaintRule];
@@ -356,7 +349,6 @@ pub struct DowngradeImpact {
 
 impl DowngradeImpact {
     /// Evictions that the considered rules of `impact` would have done, with the gaps.
-    #[must_use]
     pub fn of(impact: &Impact<'_>, gaps: &[Gap], downgrade: &DowngradeObservation) -> Self {
         let evicted = impact.pods.iter().filter(|pod| match pod.verdict {
             Verdict::Evicted { .. } => downgrade.was_there(pod.pod),
@@ -383,7 +375,6 @@ impl DowngradeImpact {
 }
 
 /// Line about the evictions of rules whose effect was lowered.
-#[must_use]
 pub fn downgraded_line(downgraded: &DowngradeImpact) -> String {
     let is_known = downgraded.unknown.is_empty();
     let (cancelled, terminating) = (downgraded.cancelled, downgraded.terminating.len());

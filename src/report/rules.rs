@@ -22,7 +22,6 @@ use crate::naming::phrase::counted;
 use crate::naming::{device, rule};
 
 /// The name of a rule as kubectl prints it.
-#[must_use]
 pub fn resource_name(name: &str) -> String {
     rule::qualified(name)
 }
@@ -60,7 +59,6 @@ pub struct RuleList {
 
 impl RuleList {
     /// The list of `rows` at `now`, with the objects by name as they were served.
-    #[must_use]
     pub fn new(mut rows: Vec<RuleRow>, objects: BTreeMap<String, Value>, now: Timestamp) -> Self {
         rows.sort_by(|left, right| left.rule.name.cmp(&right.rule.name));
         Self {
@@ -113,7 +111,6 @@ impl Answer for RuleList {
 }
 
 /// The rows of `rules`, all of which were considered in `impact`; those of `other_hardware` get a note.
-#[must_use]
 pub fn rows(
     rules: Vec<DeviceTaintRule>,
     impact: &Impact<'_>,
@@ -239,7 +236,6 @@ impl From<&RuleRow> for RuleSummary {
 }
 
 /// Several objects, as `kubectl get -o json` prints them.
-#[must_use]
 pub fn list_of(objects: &[Value]) -> Value {
     // With an empty resourceVersion, as kubectl prints a list that it has put together itself.
     json!({"apiVersion": "v1", "items": objects, "kind": "List", "metadata": {"resourceVersion": ""}})

@@ -22,7 +22,6 @@ use super::version::VersionReport;
 use super::wait::WaitReport;
 
 /// Every schema with the name of the file that it is shipped in.
-#[must_use]
 pub fn files() -> [(&'static str, Schema); 12] {
     [
         (
@@ -77,7 +76,6 @@ pub fn files() -> [(&'static str, Schema); 12] {
 ///
 /// A list of its own, so that the released program does not carry the generator of the schemas: that is a
 /// good part of its size, for a few words.
-#[must_use]
 pub fn kinds() -> Vec<String> {
     KINDS.map(str::to_owned).to_vec()
 }

@@ -4,7 +4,6 @@ use super::metadata::{Affects, Incomplete, Warning};
 use crate::model;
 
 /// The warnings about a snapshot and its gaps, a line each.
-#[must_use]
 pub fn lines(warnings: &[model::Warning], gaps: &[model::Gap]) -> Vec<String> {
     let warnings = warnings.iter().map(|warning| Warning::from(warning).line());
     let gaps = incomplete(gaps).into_iter().map(|gap| gap.line());

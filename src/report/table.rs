@@ -89,31 +89,26 @@ pub struct Section {
 
 impl Section {
     /// Sentences without a heading, each a line of its own.
-    #[must_use]
     pub fn sentences(sentences: Vec<String>) -> Self {
         Self::of(Body::Sentences(sentences))
     }
 
     /// A table without a heading.
-    #[must_use]
     pub fn table(table: Table) -> Self {
         Self::of(Body::Table(table))
     }
 
     /// A table in groups, without a heading.
-    #[must_use]
     pub fn grouped(grouped: Grouped) -> Self {
         Self::of(Body::Grouped(grouped))
     }
 
     /// A table that is folded where lines are too short, without a heading.
-    #[must_use]
     pub fn folding(folding: Folding) -> Self {
         Self::of(Body::Folding(folding))
     }
 
     /// A table that is folded where lines are too short, with the columns of these places side by side then.
-    #[must_use]
     pub fn folded(table: Table, head: &[usize]) -> Self {
         Self::folding(Folding {
             table,
@@ -122,25 +117,21 @@ impl Section {
     }
 
     /// Chain of causes, without a heading.
-    #[must_use]
     pub fn chain(lines: Vec<ChainLine>) -> Self {
         Self::of(Body::Chain(lines))
     }
 
     /// Facts with their names, in pages only.
-    #[must_use]
     pub fn facts(facts: Vec<(&'static str, String)>) -> Self {
         Self::of(Body::Facts(facts)).shown(Shown::Page)
     }
 
     /// Timelines, in pages only.
-    #[must_use]
     pub fn charts(charts: Vec<Chart>) -> Self {
         Self::of(Body::Charts(charts)).shown(Shown::Page)
     }
 
     /// A list of items under a heading.
-    #[must_use]
     pub fn list(title: &'static str, items: Vec<String>) -> Self {
         Self {
             title: Some(Cow::Borrowed(title)),
@@ -336,31 +327,26 @@ pub struct Column {
 
 impl Column {
     /// A column of names.
-    #[must_use]
     pub const fn text(header: &'static str) -> Self {
         Self::of(header, Content::Name)
     }
 
     /// A column of numbers.
-    #[must_use]
     pub const fn number(header: &'static str) -> Self {
         Self::of(header, Content::Number)
     }
 
     /// A column of words.
-    #[must_use]
     pub const fn prose(header: &'static str) -> Self {
         Self::of(header, Content::Prose)
     }
 
     /// A column of items with `; ` between them: a terminal shows as many as it has room for, and how many more there are.
-    #[must_use]
     pub const fn items(header: &'static str) -> Self {
         Self::of(header, Content::Items)
     }
 
     /// A column of words that the user requested by this name.
-    #[must_use]
     pub fn asked(header: String) -> Self {
         Self {
             header: Cow::Owned(header),
@@ -383,7 +369,6 @@ impl Column {
     }
 
     /// A column of names that are cut in the middle where a terminal has no room for them.
-    #[must_use]
     pub const fn long(header: &'static str) -> Self {
         Self::of(header, Content::LongName)
     }
@@ -439,7 +424,6 @@ pub const NONE: &str = "<none>";
 pub const UNKNOWN_COUNT: &str = "?";
 
 /// A cell for a number that may be unknown.
-#[must_use]
 pub fn count_cell(count: Count) -> String {
     match (count.exact(), count.least()) {
         (Some(number), _) => number.to_string(),
@@ -449,7 +433,6 @@ pub fn count_cell(count: Count) -> String {
 }
 
 /// A cell for something that may be absent.
-#[must_use]
 pub fn optional(text: Option<&str>) -> String {
     match text {
         // An empty cell would shift the columns for scripts that split lines at blanks.
@@ -459,7 +442,6 @@ pub fn optional(text: Option<&str>) -> String {
 }
 
 /// A cell for several things: the first, and how many there are besides.
-#[must_use]
 pub fn first_of(items: &[String]) -> String {
     match items {
         [] => NONE.to_owned(),

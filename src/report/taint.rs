@@ -55,26 +55,22 @@ pub struct Taint {
 
 impl Taint {
     /// The taint of a rule, by the rule's name if it exists.
-    #[must_use]
     pub fn of_rule(taint: &model::Taint, rule: Option<&str>) -> Self {
         Self::from_source(taint, TaintSource::DeviceTaintRule, rule.map(str::to_owned))
     }
 
     /// The taint of a driver, in any slice.
-    #[must_use]
     pub fn of_driver(taint: &model::Taint) -> Self {
         // Such a taint is on devices in several slices, none of which could be named for all.
         Self::from_source(taint, TaintSource::ResourceSlice, None)
     }
 
     /// The view of a device's taint; `proposed` are the taints of the question, if any.
-    #[must_use]
     pub fn present(present: &DeviceTaint<'_>, proposed: &[&ProposedTaint]) -> Self {
         Self::of_origin(present.taint, present.origin, proposed)
     }
 
     /// The taint with its owner; `proposed` are the taints of the question.
-    #[must_use]
     pub fn of_origin(
         taint: &model::Taint,
         origin: Origin<'_>,
@@ -96,13 +92,11 @@ impl Taint {
     }
 
     /// The taint with its owner, such as `example.com/ecc=high:NoExecute (driver)`.
-    #[must_use]
     pub fn cell(&self) -> String {
         format!("{self} ({})", self.owner())
     }
 
     /// Owner in words: `rule NAME`, `this taint` for one that does not exist yet, `driver`.
-    #[must_use]
     pub fn owner(&self) -> String {
         match (self.source, &self.source_name) {
             (TaintSource::DeviceTaintRule, Some(name)) => format!("rule {name}"),

@@ -13,7 +13,6 @@ pub struct Time(pub Timestamp);
 
 impl Time {
     /// The time without a part of a second.
-    #[must_use]
     pub fn to_the_second(self) -> Timestamp {
         // Every number of seconds that a time has is one that a time can have.
         Timestamp::from_second(self.0.as_second()).unwrap_or(self.0)

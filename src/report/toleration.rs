@@ -48,7 +48,6 @@ impl From<&Toleration> for TolerationView {
 
 impl TolerationView {
     /// As it is written in a claim, line by line.
-    #[must_use]
     pub fn lines(&self) -> Vec<String> {
         let mut fields = Vec::new();
         if !self.key.is_empty() {

@@ -92,7 +92,6 @@ impl TolerantReport {
 }
 
 /// A claim or template that tolerates one of `taints`, as reports show it.
-#[must_use]
 pub fn tolerant_report(
     one: &Tolerant,
     taints: &[model::Taint],
@@ -125,7 +124,6 @@ pub fn tolerant_report(
 
 impl TolerationReport {
     /// Lists the claims and claim templates that tolerate these taints.
-    #[must_use]
     pub fn new(
         taints: Vec<Taint>,
         mut tolerated_by: Vec<TolerantReport>,

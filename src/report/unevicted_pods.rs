@@ -47,7 +47,6 @@ pub enum NotEvictedCode {
 
 impl NotEvictedPod {
     /// The view of a pod that stays.
-    #[must_use]
     pub fn new(staying: &UnevictedPod<'_>) -> Self {
         let pod = staying.pod;
         let (reason, message) = words(staying.stay);
@@ -62,7 +61,6 @@ impl NotEvictedPod {
     }
 
     /// Name of the pod and its reason to stay.
-    #[must_use]
     pub fn line(&self) -> String {
         format!("{}/{} ({})", self.namespace, self.name, self.message)
     }
@@ -106,7 +104,6 @@ fn not_evicted(why: NotEvicted) -> &'static str {
 }
 
 /// Line about pods that stay on the devices; absent where none does.
-#[must_use]
 pub fn not_evicted_line(staying: &[NotEvictedPod]) -> Option<String> {
     if staying.is_empty() {
         return None;

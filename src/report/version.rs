@@ -112,7 +112,6 @@ pub struct Resource {
 
 impl Build {
     /// All of it in one line, after the program's name.
-    #[must_use]
     pub fn line(&self) -> String {
         let Some(commit) = &self.commit else {
             return format!("{} (commit unknown, {})", self.version, self.target);
@@ -133,7 +132,6 @@ impl Build {
 
 impl VersionReport {
     /// On this program alone; `kinds` are the reports that it prints.
-    #[must_use]
     pub fn new(build: Build, kinds: &[String]) -> Self {
         let reports = kinds.iter().map(|kind| ReportVersion {
             kind: kind.clone(),
@@ -176,7 +174,6 @@ pub struct ServerRelease {
 
 impl Server {
     /// A server at this address with these resources, and with these `findings` about it.
-    #[must_use]
     pub fn new(
         address: String,
         release: ServerRelease,

@@ -53,7 +53,6 @@ pub struct WaitReport {
 
 impl WaitReport {
     /// A wait for the rules of these names that lasted so many seconds; blockers `left` are absent when it was met.
-    #[must_use]
     pub fn new(goal: Goal, rules: Vec<String>, left: Option<Vec<Blocker>>) -> Self {
         Self {
             api_version: API_VERSION.to_owned(),
@@ -84,7 +83,6 @@ impl WaitReport {
 }
 
 /// Goal of the wait, as it is typed.
-#[must_use]
 pub fn goal_name(goal: Goal) -> &'static str {
     match goal {
         Goal::Evicted => "evicted",

@@ -43,7 +43,6 @@ pub struct WaitProgress {
 
 impl WaitProgress {
     /// Evaluates an observation.
-    #[must_use]
     pub fn new(seen: Observation<'_>, facts: WaitFacts<'_>, now: Timestamp) -> Self {
         let state = state(&seen, &facts);
         let line = match (slowest(facts.left), seen.open.first()) {
@@ -82,7 +81,6 @@ impl WaitProgress {
     }
 
     /// As [`WaitProgress::new`], where nothing but rules is waited for.
-    #[must_use]
     pub fn of_rules(seen: Observation<'_>, facts: WaitFacts<'_>, now: Timestamp) -> Self {
         let open = seen.open.iter();
         let lines: Vec<String> = open.map(|open| Blocker::new(open, now).message).collect();
@@ -96,7 +94,6 @@ impl WaitProgress {
 impl WaitProgress {
     /// True if the observation shows progress: not where a rule is gone, or was changed, so that its pods are
     /// not observed any more, nor where they cannot be read.
-    #[must_use]
     pub fn shows_progress(&self) -> bool {
         match self.step {
             WaitStep::Never(_) => false,

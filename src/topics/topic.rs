@@ -31,7 +31,6 @@ impl Topic {
     ];
 
     /// The word by which it is asked for.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::ExitCodes => "exit-codes",
@@ -43,13 +42,11 @@ impl Topic {
     }
 
     /// The topic of that name.
-    #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|topic| topic.name() == name)
     }
 
     /// The explanation, in lines that fit a terminal of 80 columns.
-    #[must_use]
     pub fn text(self) -> String {
         match self {
             Self::ExitCodes => exit_codes(),

@@ -39,7 +39,6 @@ pub struct ServerStatus {
 }
 
 /// Identity of `body`, in either encoding; `None` when it is no Kubernetes object.
-#[must_use]
 pub fn identity(body: &[u8]) -> Option<Identity> {
     let found = if let Some(envelope) = body.strip_prefix(MAGIC) {
         let unknown = Unknown::decode(envelope).ok()?;
@@ -72,7 +71,6 @@ pub fn identity(body: &[u8]) -> Option<Identity> {
 
 /// The status that `body` is, in either encoding; `None` for anything else, a document that only
 /// looks like one included.
-#[must_use]
 pub fn server_status(body: &[u8]) -> Option<ServerStatus> {
     if let Some(envelope) = body.strip_prefix(MAGIC) {
         let unknown = Unknown::decode(envelope).ok()?;

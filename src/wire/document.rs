@@ -40,14 +40,12 @@ pub struct Decoded {
 
 impl Documents {
     /// Nothing decoded yet.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Nothing decoded yet. Objects of these kinds will be kept as they are written too, with the fields
     /// that this plugin does not know.
-    #[must_use]
     pub fn keeping(kinds: impl IntoIterator<Item = Kind>) -> Self {
         Self {
             found: ParseContext {
@@ -82,7 +80,6 @@ impl Documents {
     }
 
     /// True if objects of some kinds are kept as they are written.
-    #[must_use]
     pub fn is_keeping(&self) -> bool {
         !self.found.kept.is_empty()
     }
@@ -143,7 +140,6 @@ impl Documents {
     }
 
     /// Everything that was decoded.
-    #[must_use]
     pub fn finish(self) -> Decoded {
         let found = self.found;
         Decoded {

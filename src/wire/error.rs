@@ -97,7 +97,6 @@ pub enum DecodeError {
 
 impl DecodeError {
     /// True if the text is well-formed, and has nothing to do with Kubernetes from its beginning on.
-    #[must_use]
     pub fn is_foreign(&self) -> bool {
         matches!(self, Self::Foreign { document, .. } if document == FIRST_DOCUMENT)
     }
@@ -105,7 +104,6 @@ impl DecodeError {
 
 impl DecodeError {
     /// The object that no server has stored: only that gives it what is missing.
-    #[must_use]
     pub fn unstored(&self) -> Option<&str> {
         let Self::Field { object, field, .. } = self else {
             return None;

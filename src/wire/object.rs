@@ -36,19 +36,16 @@ macro_rules! objects {
 
         impl Object {
             /// The workload that it is, if it is one.
-            #[must_use]
             pub fn workload(&self) -> Option<&model::Workload> {
                 match self { $(Self::$kind(_fact) => objects!(@workload _fact $($fill)?),)* }
             }
 
             /// Its kind.
-            #[must_use]
             pub fn kind(&self) -> Kind {
                 match self { $(Self::$kind(_) => Kind::$kind,)* }
             }
 
             /// Its name, with the namespace where there is one.
-            #[must_use]
             pub fn name(&self) -> String {
                 match self { $(Self::$kind(fact) => fact.name.to_string(),)* }
             }

@@ -53,7 +53,6 @@ impl ListPodResourcesResponse {
     };
 
     /// First content that no kubelet sends: the messages of another call decode too.
-    #[must_use]
     pub fn oddity(&self) -> Option<String> {
         no_pod(&self.pod_resources)
     }
@@ -136,7 +135,6 @@ pub struct ClaimResource {
 
 impl ListPodResourcesResponse {
     /// Devices in use.
-    #[must_use]
     pub fn into_facts(self) -> InUse {
         let mut pods: Vec<PodInUse> = self
             .pod_resources
@@ -150,7 +148,6 @@ impl ListPodResourcesResponse {
 
 impl PodResources {
     /// The pod.
-    #[must_use]
     pub fn into_fact(self) -> PodInUse {
         let containers = self.containers.into_iter();
         PodInUse {

@@ -29,7 +29,6 @@ impl Documents {
     ///
     /// `None` if the text is anything else, cannot be read, or if anything is wrong with it: it is to be read as a
     /// whole then, which tells what is wrong, and where.
-    #[must_use]
     pub fn list_from(reader: impl Read) -> Option<Self> {
         Self::list_by_portions(reader, PORTION)
     }

@@ -115,7 +115,6 @@ pub struct ListEnd {
 
 impl ProtobufList {
     /// Expects a list of objects at `version`, of which it keeps as much as `detail` says.
-    #[must_use]
     pub fn new(version: &'static Version, detail: Detail) -> Self {
         Self {
             version,

@@ -45,7 +45,6 @@ for_each_kind!(versions);
 impl Version {
     /// True if servers that have it offer it without configuration: new beta APIs are off by
     /// default since Kubernetes 1.24, alpha APIs always were.
-    #[must_use]
     pub fn is_served_by_default(&self) -> bool {
         !self.api_version.contains("alpha") && !self.api_version.contains("beta")
     }

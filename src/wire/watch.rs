@@ -90,7 +90,6 @@ struct Line<'a> {
 
 impl WatchDecoder {
     /// Expects the changes of objects at `version`.
-    #[must_use]
     pub fn new(version: &'static Version, detail: Detail) -> Self {
         Self {
             version,

@@ -20,7 +20,6 @@ const NUMBER: usize = 8;
 
 impl Shape {
     /// Maximum size of a message of this shape, or `None` where the bytes are none.
-    #[must_use]
     pub fn weight(&self, message: &[u8]) -> Option<usize> {
         let mut rest = message;
         let mut weight = self.size;

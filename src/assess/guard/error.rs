@@ -45,7 +45,6 @@ pub enum GuardError {
 
 impl GuardError {
     /// Text to write instead.
-    #[must_use]
     pub fn hint(&self) -> String {
         match self {
             Self::NoOperator { .. } => {

@@ -17,13 +17,11 @@ pub struct Guard {
 
 impl Guard {
     /// The guard, as given.
-    #[must_use]
     pub fn expression(&self) -> &str {
         &self.expression
     }
 
     /// True if it compares with a share of all pods of the selected devices' drivers.
-    #[must_use]
     pub fn needs_whole(&self) -> bool {
         match self.quantity {
             Quantity::Number(_) => false,

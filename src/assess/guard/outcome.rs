@@ -20,7 +20,6 @@ pub struct GuardOutcome {
 
 impl GuardOutcome {
     /// Value, as far as that is known, with the base of a percentage.
-    #[must_use]
     pub fn value_in_words(&self) -> String {
         let whole = self
             .whole
@@ -48,7 +47,6 @@ impl GuardOutcome {
     }
 
     /// The guard with why it tripped, where its value does not say so itself.
-    #[must_use]
     pub fn reason(&self) -> String {
         let expression = self.guard.expression();
         if self.missing.is_some() {

@@ -206,19 +206,16 @@ signals! {
 
 impl Signal {
     /// The signal as it is written in a guard.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         self.row().name
     }
 
     /// Meaning in one line, for `help guards`.
-    #[must_use]
     pub const fn meaning(self) -> &'static str {
         self.row().meaning
     }
 
     /// Count of the signal.
-    #[must_use]
     pub fn count(self, tally: &Tally<'_, '_>, totals: &Totals) -> Count {
         (self.row().count)(tally, totals)
     }

@@ -143,7 +143,6 @@ pub struct EvictionCosts {
 
 impl EvictionCosts {
     /// Costs of evicting pods of `impact`.
-    #[must_use]
     pub fn new(impact: &Impact<'_>, basis: &Basis<'_>) -> Self {
         let pods: Vec<&PodImpact<'_>> = impact.pods.iter().filter(|pod| pod.is_evicted()).collect();
         let mut costs = Self {
@@ -162,7 +161,6 @@ impl EvictionCosts {
     }
 
     /// Cost of evicting these pods, each named once.
-    #[must_use]
     pub fn of(&self, set: impl IntoIterator<Item = usize>) -> EvictionCost {
         let mut cost = EvictionCost::NONE;
         let mut lost: BTreeMap<usize, usize> = BTreeMap::new();

@@ -67,7 +67,6 @@ pub struct PlannedUnit {
 }
 
 /// Chooses `count` of the `units`; pods that tolerate `taint` stay.
-#[must_use]
 pub fn plan(units: &[PlanUnit], count: usize, taint: &Taint, basis: &Basis<'_>) -> Plan {
     let proposed = proposed_taints(units, taint, basis.now);
     let impact = impact(&proposed, basis);
@@ -80,7 +79,6 @@ pub fn plan(units: &[PlanUnit], count: usize, taint: &Taint, basis: &Basis<'_>) 
 }
 
 /// Taints on all devices of the units.
-#[must_use]
 pub fn proposed_taints<'u>(
     units: impl IntoIterator<Item = &'u PlanUnit>,
     taint: &Taint,

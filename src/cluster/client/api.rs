@@ -65,19 +65,16 @@ impl ApiClient {
     }
 
     /// Server of the requests.
-    #[must_use]
     pub fn server(&self) -> &Arc<Server> {
         &self.shared.server
     }
 
     /// The kubeconfig context, if one was used.
-    #[must_use]
     pub fn context(&self) -> Option<&str> {
         self.shared.context.as_deref()
     }
 
     /// The server's own version, once it was asked for and told.
-    #[must_use]
     pub fn server_version(&self) -> Option<String> {
         self.observations(|observations| observations.git_version.clone())
     }
@@ -94,13 +91,11 @@ impl ApiClient {
     ///
     /// `None` before the first answer, and as long as no answer has a `Date` that can be one (a proxy
     /// may remove it): then the caller has to take the time from elsewhere and to say so.
-    #[must_use]
     pub fn server_time(&self) -> Option<Timestamp> {
         self.observations(|observations| observations.time)
     }
 
     /// Warnings of the server, each text once, in the order of arrival.
-    #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         self.observations(|observations| observations.warnings.clone())
     }
@@ -111,7 +106,6 @@ impl ApiClient {
     }
 
     /// Purpose of the connection, if it was given.
-    #[must_use]
     pub fn purpose(&self) -> Option<Purpose> {
         self.shared.purpose
     }

@@ -62,7 +62,6 @@ pub struct ConnectionOptions {
 
 impl ConnectionOptions {
     /// As kubectl: what is set to nothing is not set.
-    #[must_use]
     pub(super) fn given(&self) -> Self {
         let text = |value: &Option<String>| value.clone().filter(|value| !value.is_empty());
         let path = |value: &Option<PathBuf>| {
@@ -124,7 +123,6 @@ pub struct Environment {
 
 impl Environment {
     /// Takes from `lookup` what is needed; variables that are set to nothing count as not set.
-    #[must_use]
     pub fn from_variables(lookup: impl Fn(&str) -> Option<OsString>) -> Self {
         let first = |names: &[&str]| {
             names

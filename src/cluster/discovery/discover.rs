@@ -33,7 +33,6 @@ pub struct ServedKinds {
 
 impl ServedKinds {
     /// The version at which `kind` is read, or `None` when it is not served.
-    #[must_use]
     pub fn version_of(&self, kind: Kind) -> Option<&'static Version> {
         self.kinds.get(&kind).copied()
     }

@@ -130,7 +130,6 @@ impl InputError {
     }
 
     /// Remedy, if there is one: the command that makes a proper dump.
-    #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NothingNeeded { .. } | Self::EmptyDirectory { .. } | Self::Manifest { .. } => {

@@ -51,7 +51,6 @@ const DEEPEST: usize = 64;
 
 impl FileSource {
     /// The source as the user wrote it.
-    #[must_use]
     pub fn name(&self) -> String {
         match self {
             Self::Path(path) => path.display().to_string(),

@@ -28,7 +28,6 @@ pub struct Saved {
 
 impl Saved {
     /// Counts of all objects, such as "2 resourceslices, 1 pod".
-    #[must_use]
     pub fn counts(&self) -> String {
         let mut counts: BTreeMap<Kind, usize> = BTreeMap::new();
         for list in &self.lists {

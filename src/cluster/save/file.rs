@@ -45,7 +45,6 @@ pub enum SaveError {
 
 impl SaveError {
     /// Remedy, if any.
-    #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Exists { .. } => Some("to replace it, add --force"),
@@ -202,7 +201,6 @@ impl Destination {
 /// The snapshot as text, for a stream that is not a file.
 ///
 /// All characters beyond ASCII are escaped, so it may be shown anywhere.
-#[must_use]
 pub fn to_json(saved: &Saved, notes: &SavedNotes) -> String {
     let mut text = Vec::new();
     let written = write_json(saved, notes, &mut text);

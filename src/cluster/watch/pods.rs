@@ -69,13 +69,11 @@ impl Watched {
     }
 
     /// True if some pods are read each time anew, since they cannot be watched.
-    #[must_use]
     pub fn asks_by_name(&self) -> bool {
         !self.by_name.is_empty()
     }
 
     /// True if the end of some pods cannot be seen, so that force deletions are not detected.
-    #[must_use]
     pub fn misses_force_deletions(&self) -> bool {
         self.confined || self.pods_are_polled
     }

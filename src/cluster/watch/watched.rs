@@ -61,7 +61,6 @@ impl Watched {
     }
 
     /// Nothing at all: for those who may not list what they look at.
-    #[must_use]
     pub fn nothing(client: &ApiClient, served: &ServedKinds) -> Self {
         let reading = reading_of(client, served, Snapshot::default(), Notes::default());
         Self::keep(client, served, reading)
@@ -70,7 +69,6 @@ impl Watched {
     /// A reading of the cluster that `client` asks, read with `detail`; nothing of it is watched yet.
     ///
     /// Its pods are forgotten: they are a choice that [`Watched::keep_pods`] makes anew.
-    #[must_use]
     pub fn keep(client: &ApiClient, served: &ServedKinds, reading: Reading) -> Self {
         let mut reading = reading;
         reading.snapshot.pods = Vec::new();
@@ -113,7 +111,6 @@ impl Watched {
     }
 
     /// The reading, as of the last change that the server sent.
-    #[must_use]
     pub fn reading(&self) -> &Reading {
         &self.reading
     }

@@ -7,7 +7,6 @@ use serde_json::Value;
 ///
 /// Lists have to be equal. The fields that identify a version are ignored: `metadata.uid` and
 /// `metadata.resourceVersion`.
-#[must_use]
 pub(super) fn contains(found: &Value, wanted: &Value) -> bool {
     within(found, wanted, &[])
 }

@@ -63,7 +63,6 @@ impl Objects<Untyped> {
 }
 
 /// The version of the API in which an object of `kind` is written if no server says what it serves.
-#[must_use]
 pub fn preferred_version(kind: Kind) -> &'static str {
     versions_of(kind)
         .next()
@@ -125,7 +124,6 @@ impl<T: Known> Objects<T> {
     }
 
     /// The version at which they are read and written.
-    #[must_use]
     pub fn api_version(&self) -> &'static str {
         self.version.api_version
     }

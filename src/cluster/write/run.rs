@@ -2,7 +2,6 @@
 
 /// A UID that no other run has, as Kubernetes writes UIDs; `None` where the machine has no random numbers,
 /// without which nothing can be told apart by it.
-#[must_use]
 pub fn run_uid() -> Option<String> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).ok()?;

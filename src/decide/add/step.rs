@@ -28,7 +28,6 @@ pub enum AddStep {
 
 impl AddStep {
     /// The rule as it is asked for.
-    #[must_use]
     pub fn draft(&self) -> &RuleDraft {
         match self {
             Self::Create(draft) | Self::Change { draft, .. } | Self::Keep { draft, .. } => draft,
@@ -36,7 +35,6 @@ impl AddStep {
     }
 
     /// True if there is anything to do.
-    #[must_use]
     pub fn is_open(&self) -> bool {
         match self {
             Self::Create(_) | Self::Change { .. } => true,
@@ -45,7 +43,6 @@ impl AddStep {
     }
 
     /// The rule that is there already.
-    #[must_use]
     pub fn existing(&self) -> Option<&DeviceTaintRule> {
         match self {
             Self::Create(_) => None,

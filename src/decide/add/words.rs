@@ -7,7 +7,6 @@ use crate::naming::phrase::counted;
 
 impl AddStep {
     /// Requests that are not carried out for an existing rule, and why; one line each.
-    #[must_use]
     pub fn notes(&self) -> Vec<String> {
         let (draft, Some(rule)) = (self.draft(), self.existing()) else {
             return Vec::new();
@@ -39,7 +38,6 @@ impl AddStep {
 }
 
 /// Action, as the beginning of a question.
-#[must_use]
 pub fn action(open: &[&AddStep]) -> String {
     let Some(first) = open.first().map(|step| step.draft()) else {
         return "Go on".to_owned();

@@ -41,7 +41,6 @@ pub struct DeviceFilterFlags {
 
 impl DeviceArguments {
     /// True if neither devices nor a taint were typed.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.arguments.is_empty()
             && self.all_devices != Some(true)
@@ -81,7 +80,6 @@ impl DeviceArguments {
 }
 
 /// The failure of an object of another type than `wanted`.
-#[must_use]
 pub fn other_type(subject: &Subject, text: &str, wanted: &str) -> Failure {
     let (kind, command) = subject.shown_by(text);
     Failure::usage(format!("{text} is a {kind}, not a {wanted}"))
@@ -128,7 +126,6 @@ pub enum Purpose {
 
 impl Choice {
     /// Selects devices by name, with a taint.
-    #[must_use]
     pub fn of_selectors(selectors: Vec<DeviceSelector>, taint: Option<Taint>) -> Self {
         Self {
             by: ChoiceBasis::Selectors(selectors),
@@ -214,7 +211,6 @@ impl Choice {
     }
 
     /// True if all devices of a driver, or of all drivers, are selected.
-    #[must_use]
     pub fn has_whole_driver(&self) -> bool {
         let selectors = match &self.by {
             ChoiceBasis::Selectors(selectors) => selectors.as_slice(),
@@ -225,13 +221,11 @@ impl Choice {
     }
 
     /// True if the cluster has to be read to tell the selected devices.
-    #[must_use]
     pub fn needs_cluster(&self) -> bool {
         !self.hardware.is_empty() || self.filter.is_some()
     }
 
     /// True if attributes or counters of devices have to be read for that.
-    #[must_use]
     pub fn needs_attributes(&self) -> bool {
         let mut filter = self.filter.iter();
         !self.hardware.is_empty() || filter.any(DeviceFilter::needs_attributes)
@@ -291,13 +285,11 @@ fn devices_and_taint(
 }
 
 /// The failure of a malformed name, with a name that may have been meant.
-#[must_use]
 pub fn wrong_name(error: NamingError) -> Failure {
     wrong_name_or_taint(error, &Effect::None)
 }
 
 /// As [`wrong_name`], where a taint that may have been meant gets this effect.
-#[must_use]
 pub fn wrong_name_or_taint(error: NamingError, effect: &Effect) -> Failure {
     if let NamingError::TwoSegments { argument, .. } = &error
         && let Some(Ok(subject)) = Subject::typed(argument)

@@ -17,7 +17,6 @@ pub const NO_DEVICES: &str = "no driver publishes a device, and no claim has one
     `kubectl get resourceslices` and the pods of the DRA driver";
 
 /// No object of this `kind` has the `name`; the hint has the nearest of the `known` names.
-#[must_use]
 pub fn not_found(kind: &str, name: &str, known: impl IntoIterator<Item = String>) -> Failure {
     let failure = Failure::new(ExitStatus::Failed, format!("no {kind} {name}"));
     let known: BTreeSet<String> = known.into_iter().collect();
@@ -42,7 +41,6 @@ fn or_hint(failure: Failure, hint: &str) -> Failure {
 }
 
 /// No device that is published or allocated matches the selector, unless slices were not read.
-#[must_use]
 pub fn no_device(selector: &DeviceSelector, reading: &Reading, semantics: &Semantics) -> Failure {
     or_hint(unmatched_device(selector, reading, semantics), LIST)
 }
@@ -80,7 +78,6 @@ fn unmatched_device(
 }
 
 /// No published device has this hardware ID.
-#[must_use]
 pub(super) fn no_hardware(hardware: &Hardware) -> Failure {
     Failure::new(ExitStatus::Failed, format!("no device with {hardware}")).hint(
         "list the devices and their hardware IDs with `kubectl devicetaint devices --columns uuid`",
@@ -88,7 +85,6 @@ pub(super) fn no_hardware(hardware: &Hardware) -> Failure {
 }
 
 /// No device is local to the node, which is no misspelling: many nodes have none.
-#[must_use]
 pub fn no_node(name: &str) -> Failure {
     let text = format!("no device is local to node {name}");
     Failure::new(ExitStatus::Failed, text).hint(LIST)

@@ -165,19 +165,16 @@ impl DeviceFilter {
     }
 
     /// The node to which the devices are local.
-    #[must_use]
     pub fn node(&self) -> Option<&str> {
         self.node.as_deref()
     }
 
     /// True if it selects devices without names; `--with-partitions` alone only adds to named ones.
-    #[must_use]
     pub fn chooses(&self) -> bool {
         !self.conditions.is_empty()
     }
 
     /// True if attributes or counters of devices have to be read for it.
-    #[must_use]
     pub fn needs_attributes(&self) -> bool {
         let mut conditions = self.conditions.iter();
         self.with_partitions || conditions.any(DeviceCondition::is_about_attributes)

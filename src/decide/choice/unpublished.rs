@@ -14,7 +14,6 @@ use crate::naming::phrase::few;
 
 /// Returns the failure that units, such as nodes, have unpublished devices, so that other devices of them may be unknown,
 /// too; `None` if all are known. `units` are names with devices, and `noun` is what a unit is called.
-#[must_use]
 pub fn unknown_devices<'a>(
     noun: &str,
     units: impl Iterator<Item = (&'a str, Vec<&'a DeviceId>)>,
@@ -71,7 +70,6 @@ pub fn refuse_unknown_on_node(
 }
 
 /// Returns the warning that a preview of the `chosen` devices of a whole node does not show all of them.
-#[must_use]
 pub fn unknown_on_node(
     filter: Option<&DeviceFilter>,
     chosen: &Choice,
@@ -88,7 +86,6 @@ pub fn unknown_on_node(
 }
 
 /// Returns the warning that the devices of rules are not published, so that it is unknown which partitions they have.
-#[must_use]
 pub fn rules_without_published_devices(
     rules: &[DeviceTaintRule],
     reading: &Reading,

@@ -11,7 +11,6 @@ use crate::naming::phrase::few;
 
 /// A rule of another dedication that taints something of what `terms` do. Every rule with the taint of a
 /// dedication counts, whatever its effect is and whatever created it.
-#[must_use]
 pub fn other_dedication<'a>(
     terms: &Terms,
     rules: &'a [DeviceTaintRule],

@@ -93,7 +93,6 @@ fn of_device(
 }
 
 /// The document that tolerates these taints: the list of tolerations of a request.
-#[must_use]
 pub fn toleration_document(taints: &[Taint]) -> Value {
     json!({"tolerations": snippet(taints)})
 }
@@ -113,7 +112,6 @@ fn snippet(taints: &[Taint]) -> Vec<Value> {
 }
 
 /// Pitfalls of these lines.
-#[must_use]
 pub fn traps(taints: &[Taint]) -> Vec<String> {
     let evicts = taints.iter().any(|taint| taint.effect.evicts());
     let mut lines = vec![

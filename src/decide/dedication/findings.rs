@@ -17,7 +17,6 @@ type DaemonSets<'a> = BTreeMap<(TolerantKind, &'a str, &'a str), Vec<String>>;
 ///
 /// `snapshot` has claims and templates, the terms select the devices `selected`, and `daemon_sets` are the objects
 /// of the cluster.
-#[must_use]
 pub fn findings(
     terms: &Terms,
     snapshot: &Snapshot,

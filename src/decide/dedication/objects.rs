@@ -43,7 +43,6 @@ pub enum Step {
 impl Terms {
     /// The objects, in the order in which they are created, at the versions of mutating policies and rules that
     /// the server has.
-    #[must_use]
     pub fn objects(&self, mutating: &str, rules: &str) -> Vec<DesiredObject> {
         let name = self.policy_name();
         let validating = "admissionregistration.k8s.io/v1";
@@ -98,7 +97,6 @@ impl Terms {
     }
 
     /// A claim by which the policies are tried: without tolerations, or with the one that is rejected outside.
-    #[must_use]
     pub fn probe(&self, version: &str, namespace: &str, is_tolerating: bool) -> Value {
         let taint = self.taint();
         let toleration = json!({
@@ -115,7 +113,6 @@ impl Terms {
     }
 
     /// True if the toleration was added to a probe.
-    #[must_use]
     pub fn is_tolerated(&self, probe: &Value) -> bool {
         let tolerations = &probe["spec"]["devices"]["requests"][0]["exactly"]["tolerations"];
         let mut tolerations = tolerations.as_array().into_iter().flatten();
@@ -123,14 +120,12 @@ impl Terms {
     }
 
     /// True if a claim was rejected by the policy of this dedication, according to the server's message.
-    #[must_use]
     pub fn is_rejection(&self, message: &str) -> bool {
         message.contains(&format!("'{}'", self.policy_name()))
     }
 }
 
 /// The object as kubectl names it: `devicetaintrule.resource.k8s.io/NAME`.
-#[must_use]
 pub fn full_name(kind: Kind, object: &Value) -> String {
     let word = kind.as_str().to_ascii_lowercase();
     let name = object["metadata"]["name"].as_str().unwrap_or_default();
@@ -139,7 +134,6 @@ pub fn full_name(kind: Kind, object: &Value) -> String {
 
 impl DesiredObject {
     /// The object as kubectl names it.
-    #[must_use]
     pub fn full_name(&self) -> String {
         full_name(self.kind, &self.object)
     }
@@ -216,7 +210,6 @@ impl DesiredObject {
 }
 
 /// True if an object is of the dedication: its label says so.
-#[must_use]
 pub fn is_of(object: &Value, dedication: &str) -> bool {
     object["metadata"]["labels"][RuleMetadata::DEDICATION] == dedication
 }

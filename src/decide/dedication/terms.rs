@@ -84,7 +84,6 @@ impl Terms {
     }
 
     /// The taint of the devices. Its effect is never raised: the policies add a toleration of NoSchedule.
-    #[must_use]
     pub fn taint(&self) -> Taint {
         Taint {
             key: Taint::DEDICATED.to_owned(),
@@ -95,7 +94,6 @@ impl Terms {
     }
 
     /// True if claims of a namespace with these labels get the toleration.
-    #[must_use]
     pub fn has(&self, namespace: &str, labels: &BTreeMap<String, String>) -> bool {
         match &self.namespaces {
             Namespaces::Named(names) => names.contains(namespace),
@@ -104,13 +102,11 @@ impl Terms {
     }
 
     /// True if claims with the toleration are accepted in this namespace.
-    #[must_use]
     pub fn accepts(&self, namespace: &NamespaceFact) -> bool {
         self.has(&namespace.name, &namespace.labels) || self.allowed.contains(&namespace.name)
     }
 
     /// The namespaces as text: `namespace research`.
-    #[must_use]
     pub fn namespaces_text(&self) -> String {
         match &self.namespaces {
             Namespaces::Named(names) if names.len() > NAMED => counted(names.len(), "namespace"),

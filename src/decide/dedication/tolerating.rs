@@ -22,7 +22,6 @@ pub enum Tolerance {
 
 impl Tolerance {
     /// The word for it in tables.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Key => "key",
@@ -42,7 +41,6 @@ pub enum TolerantKind {
 
 impl TolerantKind {
     /// The kind of object.
-    #[must_use]
     pub fn kind(self) -> Kind {
         match self {
             Self::Claim => Kind::ResourceClaim,
@@ -51,7 +49,6 @@ impl TolerantKind {
     }
 
     /// The kind in a word that kubectl takes.
-    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             Self::Claim => "resourceclaim",
@@ -80,7 +77,6 @@ pub struct Tolerant {
 /// Degree to which `toleration` tolerates `taint`, if it does.
 ///
 /// Upstream: `ToleratesTaint` of `resourceclaim/devicetoleration.go`, as the scheduler asks.
-#[must_use]
 pub fn tolerance_of(toleration: &Toleration, taint: &Taint) -> Option<Tolerance> {
     tolerates(toleration, taint).then_some(if toleration.key.is_empty() {
         Tolerance::Wildcard
@@ -90,7 +86,6 @@ pub fn tolerance_of(toleration: &Toleration, taint: &Taint) -> Option<Tolerance>
 }
 
 /// All claims and templates that tolerate one of `taints`, in the order of kind and name.
-#[must_use]
 pub fn tolerants(snapshot: &Snapshot, taints: &[Taint]) -> Vec<Tolerant> {
     let claims = snapshot.claims.iter().filter_map(|claim| {
         let results = claim.allocation.iter().flat_map(|found| &found.results);
@@ -155,7 +150,6 @@ fn requests(spec: &ClaimSpec) -> impl Iterator<Item = &RequestTerms> {
 
 /// The claims of which it is not known what they tolerate: nothing was read of what they ask for, or they
 /// ask in a way of a later version.
-#[must_use]
 pub fn unreadable(snapshot: &Snapshot) -> Vec<&NamespacedName> {
     let is_unknown = |spec: Option<&ClaimSpec>| {
         spec.is_none_or(|spec| {

@@ -20,7 +20,6 @@ pub struct UnitResult {
 
 impl UnitResult {
     /// The result as a line.
-    #[must_use]
     pub fn line(&self) -> String {
         let Self { unit, .. } = self;
         match &self.end {
@@ -40,7 +39,6 @@ impl UnitResult {
     }
 
     /// True if the drain goes on with the next unit.
-    #[must_use]
     pub fn may_others_start(&self) -> bool {
         match self.end {
             UnitEnd::Idle | UnitEnd::Held(_) | UnitEnd::NotReleased(_) => true,
@@ -93,7 +91,6 @@ pub fn drain_status(results: &[UnitResult]) -> Result<ExitStatus, Failure> {
 }
 
 /// Ways to continue or undo an interrupted drain.
-#[must_use]
 pub fn interrupted(name: &str) -> Vec<String> {
     vec![
         "to continue: run the same command again".to_owned(),

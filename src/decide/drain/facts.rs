@@ -69,13 +69,11 @@ pub struct UnitPod {
 
 impl UnitPod {
     /// True if the drain evicts it.
-    #[must_use]
     pub fn is_evicted(&self, included: Inclusions) -> bool {
         !self.is_terminating && self.class.treatment(included) == Treatment::Evicted
     }
 
     /// True if it stays and holds the devices.
-    #[must_use]
     pub fn holds(&self, included: Inclusions) -> bool {
         !self.is_terminating && self.class.treatment(included) == Treatment::Stays
     }
@@ -109,7 +107,6 @@ impl WorkloadState {
     }
 
     /// True if as many pods are ready as desired, or as `before`, or no more are created.
-    #[must_use]
     pub fn is_ready(&self, before: Option<i32>) -> bool {
         let is_enough = |needed: Option<i32>| {
             let needed = self.ready.zip(needed);
@@ -120,7 +117,6 @@ impl WorkloadState {
     }
 
     /// Ready and desired pods, as text.
-    #[must_use]
     pub fn describe(&self) -> String {
         let count =
             |count: Option<i32>| count.map_or_else(|| "?".to_owned(), |count| count.to_string());
@@ -132,7 +128,6 @@ impl WorkloadState {
 /// The pods of `impact`, which is that of a NoExecute taint on the devices of a unit.
 ///
 /// Pods that have ended are left out: their claims are released without an eviction.
-#[must_use]
 pub fn pods_of<'a>(impact: &Impact<'a>, basis: &Basis<'a>) -> Vec<UnitPod> {
     let owners = Owners::new(basis.reading);
     let budgets = refusing_budgets(impact, basis);
@@ -218,7 +213,6 @@ fn workload_of<'a>(pod: &'a Pod, owners: &Owners<'a>) -> Option<&'a Workload> {
 }
 
 /// Readiness of the workloads of `pods` in `reading`, by UID, and the workloads that could not be read.
-#[must_use]
 pub fn workload_states(
     pods: &[Pod],
     reading: &Reading,
@@ -256,7 +250,6 @@ pub fn workload_states(
 }
 
 /// Data without which the pods that use the devices are not known, a line for each kind.
-#[must_use]
 pub fn unread(reading: &Reading) -> Vec<String> {
     let needed = [
         Kind::Pod,
@@ -293,7 +286,6 @@ pub fn rules_as_made(
 }
 
 /// Change of the rules that this run has left as `made`; absent if there is none.
-#[must_use]
 pub fn rule_change(made: &[DeviceTaintRule], found: &[DeviceTaintRule]) -> Option<String> {
     made.iter().find_map(|rule| {
         let name = &rule.name;
@@ -316,7 +308,6 @@ pub fn rule_change(made: &[DeviceTaintRule], found: &[DeviceTaintRule]) -> Optio
 }
 
 /// True if all rules evict pods themselves.
-#[must_use]
 pub fn is_raised(rules: &[DeviceTaintRule]) -> bool {
     let mut rules = rules.iter();
     rules.all(|rule| rule.taint.effect == Effect::NoExecute)

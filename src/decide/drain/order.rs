@@ -32,7 +32,6 @@ pub enum BudgetState {
 
 impl Harm {
     /// Of the eviction of `pod`.
-    #[must_use]
     pub fn of(pod: &Pod, class: PodClass, budgets: BudgetState) -> Self {
         let tier = match budgets {
             BudgetState::Allows if pod.grace_period_seconds <= SHORT_GRACE_SECONDS => 0,

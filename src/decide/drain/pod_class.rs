@@ -56,7 +56,6 @@ pub enum Treatment {
 
 impl PodClass {
     /// The class of a pod with its verdict under a NoExecute taint on its devices.
-    #[must_use]
     pub fn of<'a>(impact: &PodImpact<'a>, owners: &Owners<'a>) -> Self {
         if impact.has_admin_access_only() {
             return Self::Admin;
@@ -95,7 +94,6 @@ impl PodClass {
     }
 
     /// Treatment of pods of the class.
-    #[must_use]
     pub fn treatment(self, included: Inclusions) -> Treatment {
         let by_flag = |is_included: bool, name| match is_included {
             true => Treatment::Evicted,
@@ -115,7 +113,6 @@ impl PodClass {
     }
 
     /// Kind of the pods, as a short reason.
-    #[must_use]
     pub fn reason(self) -> &'static str {
         match self {
             Self::Replicated => "recreated by their workloads",

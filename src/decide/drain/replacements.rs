@@ -13,7 +13,6 @@ use crate::model::Effect;
 ///
 /// A claim often tolerates NoExecute for some time, and NoSchedule not at all: the effect of a preview would let its
 /// replacement take a device that the drain keeps free.
-#[must_use]
 pub fn drain_replacements(
     impact: &Impact<'_>,
     proposed: &[ProposedTaint],

@@ -38,13 +38,11 @@ pub enum RestartProgress {
 
 impl RestartState {
     /// Its kind, namespace and name.
-    #[must_use]
     pub fn describe(&self) -> String {
         format!("{} {}", Kind::Deployment, self.owner)
     }
 
     /// The Deployment with its pods here and elsewhere, for the question.
-    #[must_use]
     pub fn line(&self) -> String {
         let replicas = usize::try_from(self.replicas).unwrap_or_default();
         let others = match replicas.saturating_sub(self.pods.len()) {
@@ -61,7 +59,6 @@ impl RestartState {
 
 /// Time at which the last of `rules` was created; absent if the server does not say. A Deployment that is restarted later
 /// has no new pod on their devices.
-#[must_use]
 pub fn tainted_since(rules: &[DeviceTaintRule]) -> Option<Timestamp> {
     let created: Option<Vec<Timestamp>> = rules.iter().map(|rule| rule.metadata.created).collect();
     created?.into_iter().max()
@@ -69,7 +66,6 @@ pub fn tainted_since(rules: &[DeviceTaintRule]) -> Option<Timestamp> {
 
 /// The Deployments at the top of `pods` that start new pods first, by UID. A restart counts as one of the drain if it was
 /// made `since` its taints.
-#[must_use]
 pub fn restart_states<'a>(
     pods: impl IntoIterator<Item = &'a Pod>,
     reading: &'a Reading,

@@ -95,7 +95,6 @@ pub struct DrainRun {
 
 impl DrainRun {
     /// A run that has not looked yet.
-    #[must_use]
     pub fn new(limits: DrainLimits, is_resumed: bool) -> Self {
         Self {
             limits,
@@ -121,7 +120,6 @@ impl DrainRun {
     }
 
     /// Number of pods of the current unit that this run has evicted.
-    #[must_use]
     pub fn evicted(&self) -> usize {
         self.evicted.len()
     }
@@ -375,7 +373,6 @@ fn wait_or_block(is_over: bool, reasons: Vec<String>) -> DrainStep {
 }
 
 /// Reason why an eviction was refused: the budgets, else the server's message.
-#[must_use]
 pub fn refusal_line(pod: &UnitPod, message: &str) -> String {
     let name = &pod.name;
     match pod.budgets.as_slice() {

@@ -109,7 +109,6 @@ impl DrainPlan<'_> {
 
     /// The lines above the question: units, pods that leave and how, pods that stay and why, budgets that refuse now. Each
     /// is one line, however many there are.
-    #[must_use]
     pub fn lines(&self) -> Vec<String> {
         let included = self.limits.included;
         let units = self.units.iter().map(|unit| {
@@ -159,7 +158,6 @@ impl DrainPlan<'_> {
 }
 
 /// The classes that `--include` has to name so that a drain of the pods begins.
-#[must_use]
 pub fn needed_inclusions(pods: &[UnitPod]) -> Vec<&'static str> {
     let unnamed = unnamed_classes(pods, Inclusions::default());
     unnamed.into_values().map(|(flag, _)| flag).collect()

@@ -45,7 +45,6 @@ pub enum UnitStage {
 
 impl UnitStage {
     /// The stage as tables show it.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Waiting => "waiting",
@@ -75,7 +74,6 @@ pub struct UnitStatus {
 }
 
 /// Value of the label of a unit, whose name is no label value.
-#[must_use]
 pub fn unit_hash(unit: &str) -> String {
     rule::digest(unit)
 }
@@ -97,7 +95,6 @@ pub fn unit_rules<'a>(
 }
 
 /// The drains among `rules`, unit by unit, by name.
-#[must_use]
 pub fn drain_units(rules: &[DeviceTaintRule]) -> Vec<DrainUnit> {
     let mut units: BTreeMap<(&str, String), Vec<DeviceTaintRule>> = BTreeMap::new();
     for rule in rules {
@@ -149,7 +146,6 @@ pub fn restorable(
 }
 
 /// Failure for a name that no drain and no unit has.
-#[must_use]
 pub fn no_such_drain(name: &str, units: &[DrainUnit]) -> Failure {
     let text = format!("no drain, and no unit of a drain, has the name {name:?}");
     let mut drains: Vec<String> = units.iter().map(|unit| unit.drain.clone()).collect();
@@ -161,7 +157,6 @@ pub fn no_such_drain(name: &str, units: &[DrainUnit]) -> Failure {
 }
 
 /// The stages of `units`, which are in the order in which a drain takes them.
-#[must_use]
 pub fn unit_statuses(units: &[DrainUnit], basis: &Basis<'_>) -> Vec<UnitStatus> {
     let mut open: Option<&str> = None;
     let statuses = units.iter().map(|unit| {
@@ -205,7 +200,6 @@ pub fn unit_statuses(units: &[DrainUnit], basis: &Basis<'_>) -> Vec<UnitStatus> 
 }
 
 /// The taints of rules, as if they evicted the pods that the drain evicts.
-#[must_use]
 pub fn as_evicting(rules: &[DeviceTaintRule], now: jiff::Timestamp) -> Vec<ProposedTaint> {
     let rules = rules.iter();
     rules

@@ -244,7 +244,6 @@ impl DrainTerms {
 }
 
 /// The taint of a drain, which keeps new pods off.
-#[must_use]
 pub fn drain_taint(name: &str) -> Taint {
     Taint {
         key: TAINT_KEY.to_owned(),

@@ -13,7 +13,6 @@ use crate::engine::ProposedTaint;
 use crate::naming::device;
 
 /// Objections to a change that has the impact `found` where `known` was approved.
-#[must_use]
 pub fn objections(known: &ImpactFacts, found: &ImpactFacts) -> Vec<ApprovalRefusal> {
     let mut objections: Vec<ApprovalRefusal> = other_taints(known, found).into_iter().collect();
     let expected: BTreeMap<&str, &PodFacts> =

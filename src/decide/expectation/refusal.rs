@@ -74,7 +74,6 @@ impl fmt::Display for ApprovalRefusal {
 
 impl ApprovalRefusal {
     /// True if other devices are selected, or tainted otherwise, than approved.
-    #[must_use]
     pub fn is_of_selection(&self) -> bool {
         matches!(self, Self::OtherTaints { .. })
     }

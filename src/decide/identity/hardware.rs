@@ -17,7 +17,6 @@ pub struct Hardware {
 impl Hardware {
     /// Reads an argument that can be nothing but hardware: NAME=VALUE of an attribute that identifies it, the name in
     /// any case, a UUID, or a PCI address.
-    #[must_use]
     pub fn parse(argument: &str) -> Option<Self> {
         let Some((name, value)) = argument.split_once('=') else {
             return (is_uuid(argument) || is_pci_address(argument)).then(|| Self {
@@ -37,7 +36,6 @@ impl Hardware {
     }
 
     /// Separates the arguments that name hardware from all others.
-    #[must_use]
     pub fn among(arguments: &[String]) -> (Vec<Self>, Vec<String>) {
         let (mut hardware, mut others) = (Vec::new(), Vec::new());
         for argument in arguments {
@@ -50,7 +48,6 @@ impl Hardware {
     }
 
     /// Conditions on a device, one of which is enough.
-    #[must_use]
     pub fn conditions(&self) -> Vec<AttributeCondition> {
         if let Some(name) = &self.attribute {
             return vec![AttributeCondition::is(name, &self.number)];

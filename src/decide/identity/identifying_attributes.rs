@@ -37,7 +37,6 @@ pub const KNOWN: &[IdentifyingAttribute] = &[
 ];
 
 /// The identifying attribute of that name, with its domain or without, in any case.
-#[must_use]
 pub fn known(name: &str) -> Option<&'static IdentifyingAttribute> {
     let id = name.rsplit('/').next().unwrap_or(name);
     KNOWN

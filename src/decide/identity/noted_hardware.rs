@@ -24,7 +24,6 @@ pub struct NotedHardware {
 
 impl NotedHardware {
     /// Returns the first of the known attributes that the device has; `None` where it has none of them.
-    #[must_use]
     pub fn of(driver: &DriverName, device: &Device) -> Option<Self> {
         KNOWN.iter().find_map(|known| {
             let mut attributes = device.attributes.iter();
@@ -40,7 +39,6 @@ impl NotedHardware {
     }
 
     /// Reads the note of a rule; `None` where there is none, or none that can be read.
-    #[must_use]
     pub fn on(rule: &DeviceTaintRule) -> Option<Self> {
         let text = rule.metadata.annotation(RuleMetadata::IDENTITY)?;
         let (attribute, value) = text.split_once('=')?;
@@ -51,7 +49,6 @@ impl NotedHardware {
     }
 
     /// Formats the note as it stands in the annotation.
-    #[must_use]
     pub fn text(&self) -> String {
         format!("{}={}", self.attribute, self.value)
     }
@@ -100,14 +97,12 @@ fn named(selector: &DeviceSelector) -> Option<DeviceId> {
 impl RuleDraft {
     /// True if the draft is for one device by its name, so that it notes its hardware. A manifest already has all that
     /// its rule is to have.
-    #[must_use]
     pub fn notes_hardware(&self) -> bool {
         self.manifest.is_none() && named(&self.selector).is_some()
     }
 }
 
 /// Adds the hardware of their devices to the drafts, as far as it is published.
-#[must_use]
 pub fn with_identities(
     mut drafts: Vec<RuleDraft>,
     snapshot: &Snapshot,
@@ -130,7 +125,6 @@ pub fn with_identities(
 }
 
 /// True if one of the rules notes hardware, so that attributes have to be read to compare it.
-#[must_use]
 pub fn is_noted(rules: &[DeviceTaintRule]) -> bool {
     rules.iter().any(|rule| NotedHardware::on(rule).is_some())
 }
@@ -169,7 +163,6 @@ fn changed<'a>(
 }
 
 /// The rules whose device is published as other hardware than they note.
-#[must_use]
 pub fn on_other_hardware(
     rules: &[DeviceTaintRule],
     snapshot: &Snapshot,
@@ -180,7 +173,6 @@ pub fn on_other_hardware(
 }
 
 /// One warning for each rule whose device is published as other hardware than the rule notes.
-#[must_use]
 pub fn other_hardware(
     rules: &[DeviceTaintRule],
     snapshot: &Snapshot,

@@ -41,7 +41,6 @@ pub enum Immovable {
 
 impl Immovable {
     /// The reason in words.
-    #[must_use]
     pub fn describe(self) -> &'static str {
         match self {
             Self::SameClaim => "it shares a claim with the pending pod",
@@ -89,7 +88,6 @@ pub struct Beneficiary<'a> {
 }
 
 /// The pods that use one of `devices` without admin access, by name.
-#[must_use]
 pub fn candidates<'a>(
     snapshot: &'a Snapshot,
     devices: &BTreeSet<DeviceId>,
@@ -178,7 +176,6 @@ fn is_admin_access_only(claim: &ResourceClaim) -> bool {
 
 /// Pending pods that may get `devices` although they are kept for the waiting pod: of the same priority or a higher one,
 /// with a claim that holds nothing yet, tolerates the taint and can use one of the devices.
-#[must_use]
 pub fn rivals(
     waiting: &Pod,
     pending: &[Pod],

@@ -271,7 +271,6 @@ impl RoomPlan {
     }
 
     /// The question, without its mark.
-    #[must_use]
     pub fn action(&self, pod: &NamespacedName) -> String {
         let devices = counted(self.set.devices.len(), "device");
         format!("Make room for pod {pod} on {devices}")
@@ -279,7 +278,6 @@ impl RoomPlan {
 
     /// The lines above the question: the pods that are evicted, violated budgets, and what is unknown. `rivals` may get
     /// the devices first.
-    #[must_use]
     pub fn lines(&self, pod: &NamespacedName, rivals: &[Pod], has_taint: bool) -> Vec<String> {
         let mut lines = vec![format!("Room for pod {pod}: {}", self.place())];
         if self.pods.is_empty() {

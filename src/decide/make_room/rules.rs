@@ -24,7 +24,6 @@ pub const TAINT_KEY: &str = in_group!("make-room");
 const MARGIN: SignedDuration = SignedDuration::from_mins(2);
 
 /// The taint that keeps a device for the pod with this UID.
-#[must_use]
 pub fn taint(uid: &Uid) -> Taint {
     Taint {
         key: TAINT_KEY.to_owned(),
@@ -37,7 +36,6 @@ pub fn taint(uid: &Uid) -> Taint {
 /// The UID of the pod for which `make-room` created the rule; absent for every other rule.
 //
 // Label, key and manager: a rule that was written by hand with the same key is none.
-#[must_use]
 pub fn kept_for(rule: &DeviceTaintRule) -> Option<&str> {
     let labels = &rule.metadata.labels;
     let is_ours = labels.get(RuleMetadata::MANAGED_BY).map(String::as_str)
@@ -47,7 +45,6 @@ pub fn kept_for(rule: &DeviceTaintRule) -> Option<&str> {
 }
 
 /// Devices that `rules` keep for other pods than the one with this UID.
-#[must_use]
 pub fn reserved(rules: &[DeviceTaintRule], uid: &Uid) -> BTreeSet<DeviceId> {
     let others = rules
         .iter()
@@ -57,7 +54,6 @@ pub fn reserved(rules: &[DeviceTaintRule], uid: &Uid) -> BTreeSet<DeviceId> {
 }
 
 /// The rules for the pod with this UID, by name.
-#[must_use]
 pub fn left_of(rules: &[DeviceTaintRule], uid: &Uid) -> Vec<DeviceTaintRule> {
     let is_for_pod = |rule: &&DeviceTaintRule| kept_for(rule) == Some(uid.as_str());
     let mut left: Vec<DeviceTaintRule> = rules.iter().filter(is_for_pod).cloned().collect();
@@ -139,7 +135,6 @@ pub struct LackingRequest {
 }
 
 /// Requests of the claim that do not tolerate the taint for the pod with this UID.
-#[must_use]
 pub fn lacking(claim: &ResourceClaim, uid: &Uid) -> Vec<LackingRequest> {
     let requests = claim.spec.iter().flat_map(|spec| &spec.requests);
     let choices = requests.flat_map(|request| -> Vec<(String, Option<&RequestTerms>)> {
@@ -164,14 +159,12 @@ pub fn lacking(claim: &ResourceClaim, uid: &Uid) -> Vec<LackingRequest> {
 }
 
 /// True if one of the tolerations covers the taint for the pod with this UID.
-#[must_use]
 pub fn covers(tolerations: &[Toleration], uid: &Uid) -> bool {
     let taint = taint(uid);
     tolerations.iter().any(|it| tolerates(it, &taint))
 }
 
 /// The toleration that requests need, as it is written below a request.
-#[must_use]
 pub fn toleration_lines() -> [String; 4] {
     [
         "tolerations:".to_owned(),

@@ -60,7 +60,6 @@ pub struct RoomView<'a> {
 }
 
 /// The claims that hold devices.
-#[must_use]
 pub fn allocated(snapshot: &Snapshot) -> BTreeSet<Uid> {
     let claims = snapshot.claims.iter();
     let allocated = claims.filter(|claim| claim.allocation.is_some());
@@ -68,7 +67,6 @@ pub fn allocated(snapshot: &Snapshot) -> BTreeSet<Uid> {
 }
 
 /// Progress of the pod with this UID, where `pod` is the one that has its name now.
-#[must_use]
 pub fn progress(pod: Option<&Pod>, uid: &Uid) -> PodProgress {
     let Some(pod) = pod.filter(|pod| pod.uid == *uid) else {
         return PodProgress::Gone;
@@ -83,7 +81,6 @@ pub fn progress(pod: Option<&Pod>, uid: &Uid) -> PodProgress {
 
 impl RoomFacts {
     /// The facts of a look.
-    #[must_use]
     pub fn new(plan: &RoomPlan, view: &RoomView<'_>) -> Self {
         let own = |claim: &&ResourceClaim| view.claims.contains(&claim.name);
         let claims = view.snapshot.claims.iter();
@@ -110,7 +107,6 @@ impl RoomFacts {
     }
 
     /// True if the claims were read before the pod was scheduled, and the pod after it: the next look has its devices.
-    #[must_use]
     pub fn precedes_scheduling(&self) -> bool {
         matches!(self.progress, PodProgress::Scheduled(_)) && self.devices.is_empty()
     }
@@ -194,7 +190,6 @@ pub struct RoomRun {
 
 impl RoomRun {
     /// A run before its first step. With `force`, pods are deleted whose evictions stay refused.
-    #[must_use]
     pub fn new(timeout: Duration, force: bool) -> Self {
         Self {
             timeout,
@@ -205,7 +200,6 @@ impl RoomRun {
     }
 
     /// The next step, `elapsed` after the start.
-    #[must_use]
     pub fn next(&self, facts: &RoomFacts, elapsed: Duration) -> RoomStep {
         // The goal comes first: a pod that is scheduled after the timeout, or despite a competitor, has its devices.
         match &facts.progress {
@@ -258,7 +252,6 @@ impl RoomRun {
     }
 
     /// Objects that the run waits for, a line each.
-    #[must_use]
     pub fn left(&self, facts: &RoomFacts) -> Vec<String> {
         let pods = facts.remaining.iter().map(|(name, uid, is_leaving)| {
             match (is_leaving, self.refused.get(uid)) {

@@ -78,7 +78,6 @@ pub struct WaitingPod {
 
 impl WaitingPod {
     /// The question for devices, as the allocator gets it.
-    #[must_use]
     pub fn question<'a>(&'a self, basis: &DeviceBasis<'a>) -> PendingClaim<'a> {
         PendingClaim {
             snapshot: &basis.reading.snapshot,
@@ -94,7 +93,6 @@ impl WaitingPod {
     }
 
     /// The claims that hold nothing yet.
-    #[must_use]
     pub fn unallocated<'a>(&self, basis: &DeviceBasis<'a>) -> Vec<&'a ResourceClaim> {
         let claims = basis.reading.snapshot.claims.iter();
         claims
@@ -266,7 +264,6 @@ fn refused(pod: &Pod, why: &str) -> Failure {
 }
 
 /// The failure with the message of the scheduler about the pod, if there is one.
-#[must_use]
 pub fn with_scheduler(failure: Failure, pod: &Pod) -> Failure {
     match pod.has_no_place() {
         Some(message) => failure.detail(format!("scheduler message: {message}")),

@@ -34,7 +34,6 @@ const STEPS: u64 = 5_000_000;
 const STEPS_OF_A_NODE: u64 = 50_000;
 
 /// Reallocation of the claims whose pods the proposed taints of `impact` evict, on the nodes that `filter` allows.
-#[must_use]
 pub fn replacement<'a>(
     snapshot: &'a Snapshot,
     proposed: &[ProposedTaint],

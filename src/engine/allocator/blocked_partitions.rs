@@ -18,7 +18,6 @@ type CountersLeft<'a> = BTreeMap<(&'a str, &'a str), Option<Amount>>;
 /// pool that takes anything, and so does one with an unknown rest.
 ///
 /// Upstream: `checkAvailableCounters`.
-#[must_use]
 pub fn blocked_partitions(snapshot: &Snapshot) -> BTreeSet<DeviceId> {
     let mut held: HashSet<&DeviceId> = HashSet::new();
     for claim in &snapshot.claims {
@@ -35,7 +34,6 @@ pub struct PartitionedPools<'a> {
 
 impl<'a> PartitionedPools<'a> {
     /// Those of `slices`; counters have to be read for it.
-    #[must_use]
     pub fn new(slices: &'a [ResourceSlice]) -> Self {
         let mut by_name: BTreeMap<_, Vec<&ResourceSlice>> = BTreeMap::new();
         for slice in current_slices(slices) {
@@ -49,14 +47,12 @@ impl<'a> PartitionedPools<'a> {
     }
 
     /// The blocked devices, as [`blocked_partitions`], where `is_held` holds for those in use.
-    #[must_use]
     pub fn blocked(&self, is_held: impl Fn(&DeviceId) -> bool) -> BTreeSet<DeviceId> {
         let pools = self.by_name.values();
         pools.flat_map(|slices| of_pool(slices, &is_held)).collect()
     }
 
     /// The devices that take something of counter sets, and all of none.
-    #[must_use]
     pub fn partitions(&self) -> BTreeSet<DeviceId> {
         let pools = self.by_name.values().flat_map(|slices| {
             let all = left(slices, std::iter::empty());
@@ -74,7 +70,6 @@ impl<'a> PartitionedPools<'a> {
     }
 
     /// The blocked devices of the pools of `devices`.
-    #[must_use]
     pub fn blocked_in<'d>(
         &self,
         devices: impl Iterator<Item = &'d DeviceId>,

@@ -87,14 +87,12 @@ impl Unknown {
     }
 
     /// True if the cause is that something was not read, and not what was read.
-    #[must_use]
     pub fn is_unread(&self) -> bool {
         self.ground == UnknownCause::Unread
     }
 
     /// True if the cause is a failing expression, in Kubernetes just as here: the scheduler gives up the whole attempt
     /// with an error.
-    #[must_use]
     pub fn is_failure(&self) -> bool {
         self.ground == UnknownCause::Failure
     }
@@ -126,7 +124,6 @@ pub struct Range {
 
 impl Range {
     /// Known.
-    #[must_use]
     pub const fn exactly(number: usize) -> Self {
         Self {
             least: number,
@@ -135,7 +132,6 @@ impl Range {
     }
 
     /// Anything up to there.
-    #[must_use]
     pub const fn up_to(most: usize) -> Self {
         Self { least: 0, most }
     }

@@ -15,7 +15,6 @@ pub struct Diagnosis {
 }
 
 /// Diagnoses the claim.
-#[must_use]
 pub fn diagnose<'a>(waiting: &PendingClaim<'a>) -> Diagnosis {
     let mut state = waiting.state();
     let spec = waiting.claim.spec.as_deref();

@@ -62,7 +62,6 @@ pub enum Exclusion {
 
 impl Exclusion {
     /// The taint that it is, and whose; absent for all else.
-    #[must_use]
     pub fn taint(&self) -> Option<(&Taint, &TaintOwner)> {
         let Self::Tainted(taint, owner) = self else {
             return None;

@@ -18,7 +18,6 @@ pub(super) type Consumption<'a> = BTreeMap<(&'a str, &'a str), Option<Amount>>;
 /// counts as less.
 ///
 /// Upstream: `consumesCounters` of KEP-4815, partitionable devices.
-#[must_use]
 pub fn parts_by_device(
     snapshot: &Snapshot,
     chosen: &BTreeSet<&DeviceId>,
@@ -55,7 +54,6 @@ pub fn parts_by_device(
 }
 
 /// Returns the devices that are not `chosen` and share counters with a chosen one, by name. Counters have to be read for it.
-#[must_use]
 pub fn sharing_counters(snapshot: &Snapshot, chosen: &BTreeSet<DeviceId>) -> BTreeSet<DeviceId> {
     let chosen = chosen.iter().collect();
     sharing_by_device(snapshot, &chosen).into_keys().collect()
@@ -65,7 +63,6 @@ pub fn sharing_counters(snapshot: &Snapshot, chosen: &BTreeSet<DeviceId>) -> BTr
 ///
 /// Two devices share counters if both together exceed a counter set, as a part and its whole do, and two halves do not.
 /// An amount that is no quantity counts as too much.
-#[must_use]
 pub fn sharing_by_device(
     snapshot: &Snapshot,
     chosen: &BTreeSet<&DeviceId>,

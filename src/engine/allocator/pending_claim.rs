@@ -31,7 +31,6 @@ pub struct PendingClaim<'a> {
 }
 
 /// True if a node is known to have all that the claim needs.
-#[must_use]
 pub fn is_placeable(waiting: &PendingClaim<'_>) -> bool {
     let state = waiting.state();
     let all = Holdings::of(&waiting.snapshot.claims, &state);
@@ -40,7 +39,6 @@ pub fn is_placeable(waiting: &PendingClaim<'_>) -> bool {
 
 /// The cordoned nodes of which each, if it alone were uncordoned, would have all that the claim needs, for its `pod`, which
 /// is not scheduled on the `closed` nodes. `waiting` is about all nodes that the pod insists on, closed ones too.
-#[must_use]
 pub fn sufficient_uncordons(
     pod: &Pod,
     waiting: &PendingClaim<'_>,

@@ -25,7 +25,6 @@ pub struct Sibling<'a> {
 
 impl Sibling<'_> {
     /// The pods for which the claims are reserved, by name.
-    #[must_use]
     pub fn pods(&self) -> BTreeSet<NamespacedName> {
         let reserved = self.claims.iter().flat_map(|claim| claim.reserving_pods());
         reserved.collect()
@@ -33,7 +32,6 @@ impl Sibling<'_> {
 }
 
 /// The devices in use beside those that the proposed taints of `impact` select, by name.
-#[must_use]
 pub fn siblings<'a>(snapshot: &'a Snapshot, impact: &Impact<'_>) -> Vec<Sibling<'a>> {
     let selected: BTreeSet<&DeviceId> = impact.devices.iter().map(|device| &device.id).collect();
     let mut beside = sharing_by_device(snapshot, &selected);
@@ -97,7 +95,6 @@ pub fn siblings<'a>(snapshot: &'a Snapshot, impact: &Impact<'_>) -> Vec<Sibling<
 }
 
 /// Returns the other devices among `selected` that share counters with one of `held`.
-#[must_use]
 pub fn same_hardware(
     snapshot: &Snapshot,
     selected: &BTreeSet<&DeviceId>,
@@ -113,7 +110,6 @@ pub fn same_hardware(
 
 /// The pods that use a part of each of `devices` as a device of its own, such as a partition, by name; devices
 /// of which no part is in use so are left out.
-#[must_use]
 pub fn users_beside(
     snapshot: &Snapshot,
     devices: &BTreeSet<&DeviceId>,

@@ -55,7 +55,6 @@ pub struct Alteration {
 /// is not evicted.
 ///
 /// The snapshot of `input` is copied for each; that of a [`related_objects`](super::related_objects()) is small.
-#[must_use]
 pub fn alterations(input: &ExplainInput<'_>, chain: &Chain<'_>) -> Vec<Alteration> {
     let before = input.present(chain.pod, chain);
     if !is_evicted(before) {
@@ -191,7 +190,6 @@ fn toleration(
 }
 
 /// A taint with a key that nothing tolerates by name.
-#[must_use]
 pub fn placeholder_taint() -> Taint {
     Taint {
         key: in_group!("preview").to_owned(),

@@ -51,7 +51,6 @@ pub struct ClaimLink<'a> {
 
 impl<'a> ClaimLink<'a> {
     /// The template that the claim was generated from, if it was.
-    #[must_use]
     pub fn template(&self) -> Option<&'a ObjectName> {
         match self.place {
             ClaimEntry::Entry(_, ClaimSource::Template { template, .. }) => Some(template),
@@ -114,7 +113,6 @@ pub struct EvaluatedTaint<'a> {
 
 impl EvaluatedTaint<'_> {
     /// True if it drives the pod away, sooner or later.
-    #[must_use]
     pub fn evicts(&self) -> bool {
         self.decision
             .is_some_and(|decision| decision.deadline != Deadline::Never)
@@ -123,7 +121,6 @@ impl EvaluatedTaint<'_> {
 
 impl<'a> Chain<'a> {
     /// The chain of `pod`.
-    #[must_use]
     pub fn new(pod: &'a Pod, input: &ExplainInput<'a>) -> Self {
         let ExplainInput {
             snapshot,
@@ -167,7 +164,6 @@ impl<'a> Chain<'a> {
 
 /// Publication of a device, and its taints without tolerations; absent where no slice publishes it and no claim holds
 /// it.
-#[must_use]
 pub fn on_device<'a>(
     id: &DeviceId,
     input: &ExplainInput<'a>,

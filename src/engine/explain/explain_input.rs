@@ -23,7 +23,6 @@ pub struct ExplainInput<'a> {
 
 /// The taints of a question: those that are asked about, then those of the rules that none of them
 /// stands for, by name and as they are.
-#[must_use]
 pub fn taints_of(
     snapshot: &Snapshot,
     assumed: &[ProposedTaint],
@@ -44,7 +43,6 @@ pub fn taints_of(
 
 impl<'a> ExplainInput<'a> {
     /// The taints that were asked about.
-    #[must_use]
     pub fn assumed(&self) -> &'a [ProposedTaint] {
         self.taints.get(..self.assumed).unwrap_or_default()
     }

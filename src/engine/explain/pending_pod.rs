@@ -41,7 +41,6 @@ pub struct RequestOrigin {
 impl PendingPod {
     /// True if the pod waits for devices: for a claim without an allocation, or for extended resources of a device
     /// class. A terminating pod is not scheduled any more.
-    #[must_use]
     pub fn waits(chain: &Chain<'_>, snapshot: &Snapshot) -> bool {
         let mut claims = chain.links.iter().filter_map(|link| link.claim);
         chain.pod.deletion.is_none()
@@ -51,7 +50,6 @@ impl PendingPod {
 
     /// Devices that the pod of the chain waits for; absent if it waits for none, or if the requests of a claim were not
     /// read.
-    #[must_use]
     pub fn of(chain: &Chain<'_>, snapshot: &Snapshot) -> Option<Self> {
         let links = chain.links.iter();
         let waiting: Vec<(&ClaimLink<'_>, &ResourceClaim)> = links

@@ -40,7 +40,6 @@ impl From<&Verdict> for PodVerdict {
 
 impl ExplainInput<'_> {
     /// Verdict about `pod`, whose chain this is: by the taints that were asked about, or else by all that exist.
-    #[must_use]
     pub fn verdict(&self, pod: &Pod, chain: &Chain<'_>) -> PodVerdict {
         if self.assumed == 0 {
             return self.present(pod, chain);
@@ -50,7 +49,6 @@ impl ExplainInput<'_> {
     }
 
     /// Verdict about `pod` if all taints of the question exist.
-    #[must_use]
     pub fn present(&self, pod: &Pod, chain: &Chain<'_>) -> PodVerdict {
         let impact = preview(self.snapshot, self.taints, self.now, self.semantics);
         present(chain, impact.pods.iter().find(|one| one.pod.uid == pod.uid))

@@ -9,7 +9,6 @@ use crate::model::{NamespacedName, ObjectName, Pod, ResourceClaim, Snapshot};
 /// these, the slices of their pools, and all rules and classes.
 ///
 /// Small enough to be changed and asked about again and again.
-#[must_use]
 pub fn related_objects(snapshot: &Snapshot, pod: &Pod) -> Snapshot {
     let claims: Vec<ResourceClaim> = related_claims(snapshot, pod).cloned().collect();
     let results = claims.iter().flat_map(|claim| &claim.allocation);

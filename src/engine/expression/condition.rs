@@ -12,7 +12,6 @@ pub struct AttributeCondition {
 
 impl AttributeCondition {
     /// Condition that an attribute has exactly this value.
-    #[must_use]
     pub fn is(name: &str, value: &str) -> Self {
         Self {
             name: name.to_owned(),

@@ -87,7 +87,6 @@ impl ExpressionError {
     }
 
     /// Where in the text it is, where that can be said.
-    #[must_use]
     pub fn position(&self) -> Option<Position> {
         if let Self::Compile { at, .. } = self {
             return Some(*at);

@@ -18,7 +18,6 @@ use crate::model::{
 use crate::naming::phrase::counted;
 
 /// The explanation of a device; absent if no slice publishes it and no claim holds it.
-#[must_use]
 pub fn explain_device(
     id: &DeviceId,
     assumed: &[ProposedTaint],

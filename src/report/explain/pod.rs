@@ -42,7 +42,6 @@ pub(super) fn judged<T>(
 }
 
 /// The explanation of a pod: as things are, or with the `assumed` taints.
-#[must_use]
 pub fn explain_pod(pod: &Pod, assumed: &[ProposedTaint], basis: &Basis<'_>) -> Explained {
     judged(pod, assumed, basis, |chain, input| {
         let waits = waiting::of(chain, assumed, basis);
@@ -56,7 +55,6 @@ pub fn explain_pod(pod: &Pod, assumed: &[ProposedTaint], basis: &Basis<'_>) -> E
 }
 
 /// The explanation of a pod that may not be read: the claims that are reserved for its name.
-#[must_use]
 pub fn explain_unread_pod(name: &NamespacedName, why: &str, basis: &Basis<'_>) -> Explained {
     let claims = basis.reading.snapshot.claims.iter();
     let reserved = claims.filter(|claim| claim.name.namespace == name.namespace);
@@ -101,7 +99,6 @@ pub fn explain_unread_pod(name: &NamespacedName, why: &str, basis: &Basis<'_>) -
 }
 
 /// The explanation of a pod that references no claim.
-#[must_use]
 pub fn explain_pod_without_claims(name: &NamespacedName) -> Explained {
     let text = "the pod references no claim, so it uses no device";
     let source = FieldReference::new("Pod", name, ".spec.resourceClaims");

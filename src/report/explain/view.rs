@@ -75,7 +75,6 @@ const FIXES: usize = 3;
 
 impl Explanation {
     /// The report.
-    #[must_use]
     pub fn new(subjects: Vec<Explained>, basis: &Basis<'_>) -> Self {
         let completeness = ReportCompleteness::new(&basis.reading.gaps);
         Self {
@@ -137,7 +136,6 @@ impl Explained {
     }
 
     /// The name, as `-o name` prints it.
-    #[must_use]
     pub fn name(&self) -> String {
         let pod = self.pod.as_ref();
         let pod = pod.map(|pod| arguments(&pod.namespace, &pod.name));

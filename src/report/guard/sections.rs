@@ -13,7 +13,6 @@ fn state(guard: &GuardOutcome) -> &'static str {
 }
 
 /// The guards in lines, and as a table of a page.
-#[must_use]
 pub(in crate::report) fn sections(guards: &[GuardOutcome]) -> [Section; 2] {
     let line = |guard: &GuardOutcome| {
         let name = guard.guard.expression();

@@ -59,13 +59,11 @@ impl Budget {
     }
 
     /// True if a pod is evicted, or may be, that it would have kept.
-    #[must_use]
     pub fn is_violated(&self) -> bool {
         self.refused_pod_count > 0 || self.ambiguous_pod_count > 0
     }
 
     /// Allowed disruptions and evictions, in one line.
-    #[must_use]
     pub fn line(&self) -> String {
         let allowed = usize::try_from(self.disruptions_allowed).unwrap_or_default();
         let name = format!("{}/{}", self.namespace, self.name);

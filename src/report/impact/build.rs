@@ -37,7 +37,6 @@ use crate::report::time::Time;
 
 impl ImpactReport {
     /// The report of an answer; pods and devices are ordered by name.
-    #[must_use]
     pub fn new(impact: &Impact<'_>, basis: &Basis<'_>, limits: &Limits<'_>) -> Self {
         let disruption_facts = DisruptionFacts::of(impact, basis);
         let assessed = Assessed::new(impact, &disruption_facts, basis, limits);
@@ -114,7 +113,6 @@ impl ImpactReport {
     }
 
     /// Messages of the controller for each taint if it treated pods with extended resources as in `other`.
-    #[must_use]
     pub fn other_treatment(&self, other: &Self) -> Vec<OtherTreatment> {
         let taints = self.proposed_taints.iter().zip(&other.proposed_taints);
         let other = taints.map(|(here, there)| OtherTreatment {
@@ -136,7 +134,6 @@ impl ImpactReport {
     }
 
     /// True if a guard forbids the change.
-    #[must_use]
     pub fn is_refused(&self) -> bool {
         self.assessment.guards.iter().any(|guard| guard.tripped)
     }

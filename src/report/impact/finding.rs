@@ -44,7 +44,6 @@ pub enum HazardCode {
 
 impl HazardCode {
     /// The hazard, if it is known.
-    #[must_use]
     pub fn hazard(&self) -> Option<Hazard> {
         match self {
             Self::Known(hazard) => Some(*hazard),
@@ -53,7 +52,6 @@ impl HazardCode {
     }
 
     /// The code as text has it; of one that is not known, as reports write it.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
             Self::Known(hazard) => hazard.code(),

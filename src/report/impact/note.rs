@@ -35,7 +35,6 @@ pub enum NoteCode {
 
 impl NoteCode {
     /// The stable code, as reports write it.
-    #[must_use]
     pub fn reason(self) -> &'static str {
         match self {
             Self::EffectDoesNotEvict => "EffectDoesNotEvict",

@@ -263,7 +263,6 @@ impl<'a> Replaceable<'a> {
 
 impl ImpactReport {
     /// The first rows as lines of equal columns, for a question; empty if nothing is evicted.
-    #[must_use]
     pub fn row_lines(&self) -> Vec<String> {
         let all = sorted(self.affected_pods.iter());
         if !all.iter().any(|pod| pod.outcome.is_evicted()) {

@@ -32,7 +32,6 @@ pub(super) fn tone(report: &ImpactReport) -> Tone {
 
 impl ImpactReport {
     /// The verdict and the unknowns, for a question.
-    #[must_use]
     pub fn summary_lines(&self) -> Vec<String> {
         let mut lines = verdict(self);
         lines.extend(self.hardware_lines());
@@ -41,14 +40,12 @@ impl ImpactReport {
     }
 
     /// Warnings about other devices of the same hardware, a line each.
-    #[must_use]
     pub fn hardware_lines(&self) -> Vec<String> {
         let warnings = self.assessment.hardware_warnings.iter();
         warnings.map(|it| Warning::from(it).line()).collect()
     }
 
     /// Data that is missing, a line each.
-    #[must_use]
     pub fn unknown_lines(&self) -> Vec<String> {
         let lacking = self.incomplete.iter().map(Incomplete::line);
         lacking.map(|line| format!("unknown: {line}")).collect()

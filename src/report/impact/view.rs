@@ -352,13 +352,11 @@ pub struct Pod {
 
 impl Pod {
     /// `NAMESPACE/NAME`.
-    #[must_use]
     pub fn full_name(&self) -> String {
         format!("{}/{}", self.namespace, self.name)
     }
 
     /// The top of its owners that is known; `None` for a bare pod.
-    #[must_use]
     pub fn top_owner(&self) -> Option<&Owner> {
         // Where an owner between was not read, the pod's own controller is the highest that is known.
         self.workload.as_ref().or(self.owner.as_ref())
@@ -471,7 +469,6 @@ pub enum NotReleased {
 
 impl NotReleased {
     /// True if the device certainly does not become free; otherwise it may.
-    #[must_use]
     pub fn is_certain(self) -> bool {
         match self {
             Self::PodStays
@@ -484,7 +481,6 @@ impl NotReleased {
     }
 
     /// The reason in words.
-    #[must_use]
     pub fn describe(self) -> &'static str {
         match self {
             Self::PodStays => "pods stay",

@@ -24,7 +24,6 @@ const MOST_REJECTED: usize = 64;
 
 /// Devices in use that could serve the claim, or that draw from the same counters as such; `None` where that is
 /// unknown.
-#[must_use]
 pub fn relevant_devices(question: &RoomQuestion<'_>) -> Option<BTreeSet<DeviceId>> {
     let state = question.waiting.state();
     let demands = demands(question.waiting.claim.spec.as_deref()?, &state).ok()?;
@@ -42,7 +41,6 @@ pub fn relevant_devices(question: &RoomQuestion<'_>) -> Option<BTreeSet<DeviceId
 }
 
 /// True if a request of the claim can be for one of `devices`; also where that is unknown.
-#[must_use]
 pub fn can_use(claim: &PendingClaim<'_>, devices: &BTreeSet<DeviceId>) -> bool {
     let state = claim.state();
     let Some(Ok(demands)) = claim
@@ -104,7 +102,6 @@ fn counter_sets<'s>(place: u32, state: &'s ClusterState<'_>) -> impl Iterator<It
 
 /// Searches the cheapest set of pods, of tiers up to `most`, after whose eviction the claim can be placed; `cost`
 /// gives the cost of a set of indices, ascending.
-#[must_use]
 pub fn room(
     question: &RoomQuestion<'_>,
     most: RoomTier,
