@@ -24,13 +24,14 @@ pub mod cluster;
 pub mod commands;
 pub mod completion;
 pub mod decide;
-pub mod engine;
 pub mod error;
 pub mod kubelet;
-pub mod model;
 pub mod naming;
 pub mod output;
 pub mod render;
 pub mod report;
 pub mod topics;
 pub mod wire;
+
+pub use device_taint_engine as engine;
+pub use device_taint_engine::model;

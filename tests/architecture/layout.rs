@@ -31,6 +31,10 @@ impl<'a> Layout<'a> {
     pub fn absolute(&self, module: &[String], name: &[String]) -> Option<Name> {
         let (first, rest) = name.split_first()?;
         match first.as_str() {
+            "crate" if is_of_engine(module) => match rest.first() {
+                Some(first) if first == "model" => Some(rest.to_vec()),
+                _ => self.continued(vec!["engine".to_owned()], rest),
+            },
             "crate" | "kubectl_devicetaint" => Some(rest.to_vec()),
             "self" => self.continued(module.to_vec(), rest),
             "super" => {
@@ -155,4 +159,10 @@ fn reachable<'a>(
         }
     }
     reached
+}
+
+/// True for a module of the crate of the engine, in which `crate` is another root.
+fn is_of_engine(module: &[String]) -> bool {
+    let first = module.first().map(String::as_str);
+    matches!(first, Some("engine" | "model"))
 }

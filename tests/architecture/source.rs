@@ -14,9 +14,12 @@ pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
+/// The sources of the engine, whose modules are `model` and `engine` to the program.
+const ENGINE: &str = "crates/engine/src";
+
 /// Facts about a file of the program, its tests left aside.
 pub struct Source {
-    /// Below `src`.
+    /// Below the project's folder.
     pub path: PathBuf,
     /// The module that the file is: `["commands", "list"]`; empty for the root of the library.
     pub module: Vec<String>,
@@ -31,9 +34,9 @@ pub struct Source {
 /// Every file of the program but those that are tests.
 pub fn sources() -> &'static [Source] {
     static SOURCES: LazyLock<Vec<Source>> = LazyLock::new(|| {
-        let src = root().join("src");
-        let sources = files(&src).into_iter().filter_map(|path| {
-            let within = path.strip_prefix(&src).expect("below src").to_owned();
+        let paths = ["src", ENGINE].map(|folder| files(&root().join(folder)));
+        let sources = paths.into_iter().flatten().filter_map(|path| {
+            let within = path.strip_prefix(root()).expect("below").to_owned();
             let text = || fs::read_to_string(&path).expect("sources are text");
             (!is_test(&within)).then(|| Source::of(&text(), within))
         });
@@ -63,7 +66,7 @@ pub fn parsed(path: &Path) -> syn::File {
     syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// True if a file below `src` holds tests only.
+/// True if a file holds tests only.
 fn is_test(within: &Path) -> bool {
     let is_test = |part: &str| {
         ["tests", "tests.rs", "testing.rs"].contains(&part) || part.ends_with("_tests")
@@ -92,7 +95,7 @@ impl Source {
 
     /// Its syntax, without items of tests.
     pub fn syntax(&self) -> syn::File {
-        let mut syntax = parsed(&root().join("src").join(&self.path));
+        let mut syntax = parsed(&root().join(&self.path));
         WithoutTests.visit_file_mut(&mut syntax);
         syntax
     }
@@ -103,14 +106,19 @@ impl Source {
     }
 }
 
-fn module_of(within: &Path) -> Vec<String> {
-    let mut module: Vec<String> = within
-        .with_extension("")
+fn module_of(path: &Path) -> Vec<String> {
+    let of_engine = path.strip_prefix(ENGINE).ok();
+    let within = of_engine.or_else(|| path.strip_prefix("src").ok());
+    let within = within.unwrap_or(path).with_extension("");
+    let parts = within
         .iter()
-        .map(|part| part.to_string_lossy().into_owned())
-        .collect();
+        .map(|part| part.to_string_lossy().into_owned());
+    let mut module: Vec<String> = parts.collect();
     if module.last().is_some_and(|last| last == "mod") || module == ["lib"] {
         module.pop();
+    }
+    if of_engine.is_some() && module.first().is_none_or(|first| first != "model") {
+        module.insert(0, "engine".to_owned());
     }
     module
 }

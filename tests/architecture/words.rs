@@ -178,7 +178,7 @@ fn messages() -> Vec<(String, String)> {
     for source in sources() {
         let mut literals = Literals::default();
         literals.visit_file(&source.syntax());
-        let place = format!("src/{}", source.path.display());
+        let place = source.path.display().to_string();
         // A word alone is a name, or an argument.
         let sentences = literals.0.into_iter().filter(|text| text.contains(' '));
         messages.extend(sentences.map(|text| (place.clone(), without_placeholders(&text))));

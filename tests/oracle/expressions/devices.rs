@@ -16,8 +16,8 @@ pub struct Subject {
 /// All devices.
 pub fn subjects() -> Vec<Subject> {
     let files = [
-        include_str!("../../data/cel/devices.json"),
-        include_str!("../../data/cel/more-devices.json"),
+        include_str!("../../../crates/engine/tests/data/cel/devices.json"),
+        include_str!("../../../crates/engine/tests/data/cel/more-devices.json"),
     ];
     let mut subjects = Vec::new();
     for file in files {

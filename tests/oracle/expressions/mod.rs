@@ -178,7 +178,7 @@ fn fresh_expressions_have_the_verdicts_of_the_real_environment() {
 /// Differences that a fresh seed once found.
 #[test]
 fn expressions_that_differed_once_agree() {
-    let lines = include_str!("../../data/cel/found.txt").lines();
+    let lines = include_str!("../../../crates/engine/tests/data/cel/found.txt").lines();
     let expressions: Vec<String> = lines.map(str::to_owned).collect();
     let refused = compare(&expressions).refused;
     assert!(refused.is_empty(), "{refused:#?}");
@@ -186,10 +186,11 @@ fn expressions_that_differed_once_agree() {
 
 #[test]
 fn realistic_expressions_are_answered() {
-    let expressions: Vec<String> = include_str!("../../data/cel/realistic.txt")
-        .lines()
-        .map(str::to_owned)
-        .collect();
+    let expressions: Vec<String> =
+        include_str!("../../../crates/engine/tests/data/cel/realistic.txt")
+            .lines()
+            .map(str::to_owned)
+            .collect();
     assert!(expressions.len() >= 300);
     let refused = compare(&expressions).refused;
     assert!(refused.len() * 30 <= expressions.len(), "{refused:#?}");

@@ -1,0 +1,316 @@
+//! Capacity consumed of shared devices.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::completeness::Unknown;
+use super::quantity::{Amount, MILLI, ONE, amount};
+use crate::model::{CapacityPolicy, CapacityRange, Device};
+use crate::semantics::Semantics;
+
+/// Requested capacities, by name.
+pub(super) type RequestedCapacity = BTreeMap<Arc<str>, Arc<str>>;
+
+/// Consumed capacities of a device, by their names as [`CapacityNames::short`] has them.
+pub(super) type ConsumedCapacity<'a> = BTreeMap<&'a str, Portion>;
+
+/// A part of a capacity.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Portion {
+    /// Amount of the part.
+    pub(super) portion: Amount,
+    /// Capacity of the device.
+    whole: Amount,
+}
+
+/// A reason why it is not known what a request takes.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum CapacityError {
+    /// An amount cannot be calculated.
+    Unreadable,
+    /// The request has this capacity twice, with the driver's name and without: the scheduler gives up.
+    Twice(String),
+}
+
+impl From<CapacityError> for Unknown {
+    fn from(error: CapacityError) -> Self {
+        match error {
+            CapacityError::Unreadable => {
+                Self::from("an amount of capacity is invalid or out of range".to_owned())
+            }
+            CapacityError::Twice(name) => Self::failure(format!(
+                "a request has capacity {name} twice, with the driver's name and without"
+            )),
+        }
+    }
+}
+
+/// Names of the capacities of a driver's devices.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CapacityNames<'d> {
+    /// The driver whose name may be left out; absent where each spelling is another capacity.
+    driver: Option<&'d str>,
+}
+
+impl<'d> CapacityNames<'d> {
+    /// Since 1.38, `DRIVER/NAME` and `NAME` are the same capacity.
+    pub(super) fn of(driver: &'d str, semantics: &Semantics) -> Self {
+        Self {
+            driver: semantics.allocates_as_1_38.then_some(driver),
+        }
+    }
+
+    /// The name without the driver's.
+    pub(super) fn short(self, name: &str) -> &str {
+        let own = self.driver.and_then(|driver| name.strip_prefix(driver));
+        own.and_then(|rest| rest.strip_prefix('/')).unwrap_or(name)
+    }
+
+    /// The amounts that count, each with its short name and its name: of both spellings of one, as upstream, that with
+    /// the driver's name.
+    pub(super) fn counting<'m, I>(
+        self,
+        amounts: impl Fn() -> I,
+    ) -> impl Iterator<Item = (&'m str, &'m Arc<str>, &'m Arc<str>)>
+    where
+        I: Iterator<Item = (&'m Arc<str>, &'m Arc<str>)>,
+    {
+        amounts().filter_map(move |(name, amount)| {
+            let short = self.short(name);
+            let is_short = self.driver.is_some() && short.len() == name.len();
+            let is_other =
+                |other: &Arc<str>| other.len() > name.len() && self.short(other) == short;
+            let is_outdone = is_short && amounts().any(|(other, _)| is_other(other));
+            (!is_outdone).then_some((short, name, amount))
+        })
+    }
+}
+
+/// Portions of `device` that `asked` takes; `None` where the device has no such capacity, or does not hand out such a
+/// portion.
+///
+/// Upstream: `cmpRequestOverCapacity` in `consumable_capacity.go`, up to where it adds.
+pub(super) fn taken<'a>(
+    asked: &RequestedCapacity,
+    device: &'a Device,
+    names: CapacityNames<'_>,
+) -> Result<Option<ConsumedCapacity<'a>>, CapacityError> {
+    let mut wanted = BTreeMap::new();
+    for (name, written) in asked {
+        if wanted.insert(names.short(name), written).is_some() {
+            return Err(CapacityError::Twice(names.short(name).to_owned()));
+        }
+    }
+    // A capacity request applies to every device, shared or not: upstream refuses one that does not have the
+    // capacity.
+    let has = |wanted: &str| {
+        let mut published = device.capacity.iter();
+        published.any(|(name, _)| names.short(name) == wanted)
+    };
+    if !wanted.keys().all(|name| has(name)) {
+        return Ok(None);
+    }
+    let mut taken = ConsumedCapacity::new();
+    for (short, name, value) in names.counting(|| device.capacity.iter()) {
+        let policy = device
+            .terms
+            .as_ref()
+            .and_then(|terms| terms.policies.get(name));
+        let wanted = wanted.get(short).map(|written| read(written)).transpose()?;
+        // Since 1.38 before a policy can round it up to a valid portion.
+        if names.driver.is_some() && wanted.is_some_and(|wanted| wanted < 0) {
+            return Err(CapacityError::Unreadable);
+        }
+        let whole = read(value)?;
+        let portion = portion(wanted, whole, policy)?;
+        if portion < 0 {
+            return Err(CapacityError::Unreadable);
+        }
+        if let Some(policy) = policy
+            && violates(portion, policy)?
+        {
+            return Ok(None);
+        }
+        let found = Portion { portion, whole };
+        taken.insert(short, found);
+    }
+    Ok(Some(taken))
+}
+
+/// True if all capacities of `device` are taken, however much that is: they need not be decoded.
+pub(super) fn takes_all(asked: &RequestedCapacity, device: &Device) -> bool {
+    let mut terms = device.terms.iter();
+    asked.is_empty()
+        && !device.allow_multiple_allocations
+        && terms.all(|terms| terms.policies.is_empty())
+}
+
+/// True if so much is left of every capacity, where `used` says how much of each is in use.
+///
+/// Upstream: `cmpRequestOverCapacity`, from where it adds.
+pub(super) fn is_left(
+    taken: &ConsumedCapacity<'_>,
+    used: impl Fn(&str) -> Option<Amount>,
+) -> Result<bool, CapacityError> {
+    for (name, taken) in taken {
+        let used = used(name).ok_or(CapacityError::Unreadable)?;
+        if used
+            .checked_add(taken.portion)
+            .ok_or(CapacityError::Unreadable)?
+            > taken.whole
+        {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn read(written: &str) -> Result<Amount, CapacityError> {
+    amount(written).ok_or(CapacityError::Unreadable)
+}
+
+fn read_of(written: Option<&Arc<str>>) -> Result<Option<Amount>, CapacityError> {
+    written.map(|written| read(written)).transpose()
+}
+
+/// The portion for a request of so much, or of no amount.
+///
+/// Upstream: `calculateConsumedCapacity`.
+fn portion(
+    wanted: Option<Amount>,
+    whole: Amount,
+    policy: Option<&CapacityPolicy>,
+) -> Result<Amount, CapacityError> {
+    let Some(policy) = policy else {
+        // Without a requestPolicy a request that does not name the capacity takes all of it.
+        return Ok(wanted.unwrap_or(whole));
+    };
+    let Some(wanted) = wanted else {
+        return Ok(read_of(policy.default.as_ref())?.unwrap_or(whole));
+    };
+    if let Some(range) = &policy.range
+        && let Some(min) = read_of(range.min.as_ref())?
+    {
+        return rounded_up(wanted, min, range);
+    }
+    for value in &policy.values {
+        let value = read(value)?;
+        if wanted <= value {
+            return Ok(value);
+        }
+    }
+    // More than every valid value stays as it is, so that `violates` refuses it.
+    Ok(wanted)
+}
+
+/// Upstream: `roundUpRange`.
+fn rounded_up(wanted: Amount, min: Amount, range: &CapacityRange) -> Result<Amount, CapacityError> {
+    if wanted < min {
+        return Ok(min);
+    }
+    let Some(step) = read_of(range.step.as_ref())? else {
+        return Ok(wanted);
+    };
+    let unit = unit(range)?;
+    if unit == MILLI && wanted % MILLI != 0 {
+        return Err(CapacityError::Unreadable);
+    }
+    let [wanted, min, step] = [wanted, min, step].map(|amount| in_units(amount, unit));
+    let added = wanted.checked_sub(min).ok_or(CapacityError::Unreadable)?;
+    let mut steps = added.checked_div(step).ok_or(CapacityError::Unreadable)?;
+    if added.checked_rem(step) != Some(0) {
+        steps = steps.saturating_add(1);
+    }
+    let portion = steps
+        .checked_mul(step)
+        .and_then(|more| min.checked_add(more));
+    portion
+        .and_then(|portion| portion.checked_mul(unit))
+        .ok_or(CapacityError::Unreadable)
+}
+
+/// Upstream: `violatesPolicy`.
+fn violates(portion: Amount, policy: &CapacityPolicy) -> Result<bool, CapacityError> {
+    // The default is always valid, as upstream, even where range or values leave it out.
+    if read_of(policy.default.as_ref())? == Some(portion) {
+        return Ok(false);
+    }
+    if let Some(range) = &policy.range {
+        return is_outside(portion, range);
+    }
+    let values: Vec<Amount> = policy
+        .values
+        .iter()
+        .map(|value| read(value))
+        .collect::<Result<_, _>>()?;
+    Ok(!values.is_empty() && !values.contains(&portion))
+}
+
+/// Upstream: `violateValidRange`.
+fn is_outside(portion: Amount, range: &CapacityRange) -> Result<bool, CapacityError> {
+    if read_of(range.max.as_ref())?.is_some_and(|max| portion > max) {
+        return Ok(true);
+    }
+    let Some(step) = read_of(range.step.as_ref())? else {
+        return Ok(false);
+    };
+    let min = read_of(range.min.as_ref())?.ok_or(CapacityError::Unreadable)?;
+    let unit = unit(range)?;
+    if unit == MILLI && portion % MILLI != 0 {
+        return Ok(true);
+    }
+    let [portion, min, step] = [portion, min, step].map(|amount| in_units(amount, unit));
+    let above = portion.checked_sub(min).ok_or(CapacityError::Unreadable)?;
+    above
+        .checked_rem(step)
+        .map(|rest| rest != 0)
+        .ok_or(CapacityError::Unreadable)
+}
+
+/// In which unit a range counts: thousandths, where all of it comes out even in them, or wholes.
+///
+/// Upstream: `useMilli`, with the gate `DRAFractionalCapacityRange`.
+fn unit(range: &CapacityRange) -> Result<Amount, CapacityError> {
+    for written in [&range.min, &range.max, &range.step] {
+        if read_of(written.as_ref())?.is_some_and(|amount| amount % MILLI != 0) {
+            return Ok(ONE);
+        }
+    }
+    Ok(MILLI)
+}
+
+/// As many units as it is, rounded up.
+fn in_units(amount: Amount, unit: Amount) -> Amount {
+    let whole = amount.div_euclid(unit);
+    if amount.rem_euclid(unit) == 0 {
+        whole
+    } else {
+        whole.saturating_add(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::DeviceTerms;
+    use crate::testing::published;
+
+    #[test]
+    fn all_is_taken_of_a_device_that_is_not_shared_if_nothing_is_asked_for() {
+        let nothing = RequestedCapacity::new();
+        let plain = published("gpu-0", &[]);
+        assert!(takes_all(&nothing, &plain));
+        let some = [("memory".into(), "40Gi".into())].into();
+        assert!(!takes_all(&some, &plain));
+        let mut shared = plain.clone();
+        shared.allow_multiple_allocations = true;
+        assert!(!takes_all(&nothing, &shared));
+        let mut portioned = plain;
+        let policies = [("memory".into(), CapacityPolicy::default())];
+        portioned.terms = Some(Box::new(DeviceTerms {
+            policies: policies.into_iter().collect(),
+            ..DeviceTerms::default()
+        }));
+        assert!(!takes_all(&nothing, &portioned));
+    }
+}

@@ -1,0 +1,452 @@
+//! Literal objects and verdicts for tests.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::impact::{Cause, Impact, Origin, PodImpact, ProposedTaint, Verdict};
+use super::inventory::DeviceState;
+use super::semantics::Semantics;
+use crate::model::{
+    Allocation, AllocationResult, AttributeValue, BudgetStatus, ConsumerReference, Containers,
+    Controller, CounterUse, Deletion, Device, DeviceAmount, DeviceId, DeviceSelector, DeviceTerms,
+    DisruptionAction, Effect, FailurePolicy, Kind, LabelSelector, Minor, NamespacedName, Node,
+    NodeCondition, Phase, PodDisruptionBudget, Pool, QosClass, Reading, RequestTerms,
+    ResourceClaim, ResourceSlice, Sandbox, SliceNodes, Snapshot, Source, Taint, Toleration,
+    UnhealthyPodEvictionPolicy, Workload,
+};
+
+pub use crate::model::Pod;
+
+/// True if long properties are tried as often as they can be: the second tier asks for it, with WHOLE in the
+/// environment in which they are built.
+pub fn is_whole() -> bool {
+    option_env!("WHOLE").is_some()
+}
+
+/// Number of tries, of `all`, that a property gets: a tenth in the first tier, which has to be quick.
+pub fn tries(all: u64) -> u64 {
+    if is_whole() { all } else { all.div_ceil(10) }
+}
+
+/// `KEY[=VALUE]:EFFECT[@SECOND]`; added at `NOW` unless said.
+pub fn taint(text: &str) -> Taint {
+    let (text, second) = text.split_once('@').unwrap_or((text, "1000"));
+    let (key, effect) = text.rsplit_once(':').expect("an effect");
+    let (key, value) = key.split_once('=').unwrap_or((key, ""));
+    Taint {
+        key: key.into(),
+        value: value.into(),
+        effect: effect.into(),
+        time_added: Some(
+            Timestamp::from_second(second.parse().expect("a number")).expect("in range"),
+        ),
+    }
+}
+
+/// `[KEY[=VALUE]]:EFFECT[@SECONDS]`; operator `Exists` unless there is a value.
+pub fn toleration(text: &str) -> Toleration {
+    let (text, seconds) = match text.split_once('@') {
+        Some((text, seconds)) => (text, Some(seconds.parse().expect("a number"))),
+        None => (text, None),
+    };
+    let (key, effect) = text.rsplit_once(':').expect("an effect");
+    let (key, value) = match key.split_once('=') {
+        Some((key, value)) => (key, Some(value)),
+        None => (key, None),
+    };
+    Toleration {
+        key: key.into(),
+        operator: if value.is_some() { "Equal" } else { "Exists" }.into(),
+        value: value.unwrap_or_default().into(),
+        effect: (!effect.is_empty()).then(|| effect.into()),
+        seconds,
+    }
+}
+
+/// Numbers that look random, and are the same for a seed.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn below(&mut self, limit: u64) -> usize {
+        // xorshift64*
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        usize::try_from((self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) % limit).unwrap()
+    }
+
+    pub fn one_in(&mut self, chances: u64) -> bool {
+        self.below(chances) == 0
+    }
+}
+
+pub fn semantics(minor: u32) -> Semantics {
+    Semantics::of(Minor { minor, patch: None }).unwrap()
+}
+
+pub static DEVICE: LazyLock<DeviceId> = LazyLock::new(|| device("gpu-0"));
+
+pub static TAINT: LazyLock<Taint> = LazyLock::new(|| Taint {
+    key: "example.com/maintenance".to_owned(),
+    value: String::new(),
+    effect: Effect::NoExecute,
+    time_added: Some(now()),
+});
+
+pub fn now() -> Timestamp {
+    "2026-11-21T01:00:34Z".parse().unwrap()
+}
+
+pub fn after(seconds: i64) -> Timestamp {
+    now() + SignedDuration::from_secs(seconds)
+}
+
+pub fn device(name: &str) -> DeviceId {
+    DeviceId {
+        driver: "gpu.example.com".into(),
+        pool: "node-7".into(),
+        device: name.into(),
+    }
+}
+
+pub fn name(namespace: &str, name: &str) -> NamespacedName {
+    NamespacedName {
+        namespace: namespace.into(),
+        name: name.into(),
+    }
+}
+
+/// A deletion that ends at that time, with nothing that holds the object.
+pub fn deletion(at: Timestamp, grace_period_seconds: Option<i64>) -> Deletion {
+    Deletion {
+        at,
+        grace_period_seconds,
+        finalizers: Vec::new(),
+    }
+}
+
+/// A taint that no server has seen, written `KEY[=VALUE]:EFFECT`.
+pub fn untimed(text: &str) -> Taint {
+    Taint {
+        time_added: None,
+        ..taint(text)
+    }
+}
+
+/// An allocated device.
+pub fn result(device: DeviceId) -> AllocationResult {
+    AllocationResult {
+        request: "gpu".into(),
+        device,
+        admin_access: false,
+        share_id: None,
+        tolerations: Vec::new(),
+        consumed_capacity: None,
+    }
+}
+
+/// Terms of a request for one device of a class.
+pub fn terms(class: &str, tolerations: Vec<Toleration>) -> RequestTerms {
+    RequestTerms {
+        class: class.into(),
+        expressions: Vec::new(),
+        amount: DeviceAmount::Exactly(1),
+        admin_access: false,
+        tolerations,
+        capacity: BTreeMap::new(),
+        is_more: false,
+    }
+}
+
+/// A reservation for a pod.
+pub fn consumer(name: &str, uid: &str) -> ConsumerReference {
+    ConsumerReference {
+        api_group: "".into(),
+        resource: "pods".into(),
+        name: name.into(),
+        uid: uid.into(),
+    }
+}
+
+/// A pod as the owner of something.
+pub fn owner(pod: &Pod) -> Controller {
+    Controller {
+        api_version: "v1".into(),
+        uid: pod.uid.clone(),
+        ..controller("Pod", pod.name.name.as_str())
+    }
+}
+
+pub fn job(name: &str) -> Controller {
+    Controller {
+        api_version: "batch/v1".into(),
+        ..controller("Job", name)
+    }
+}
+
+pub fn controller(kind: &str, name: &str) -> Controller {
+    Controller {
+        api_version: "apps/v1".into(),
+        kind: kind.into(),
+        name: name.into(),
+        uid: format!("uid-of-{name}").as_str().into(),
+    }
+}
+
+/// A budget of all pods of a namespace: so many of the `expected` ones have to be ready, and are.
+pub fn budget(namespace: &str, desired: i32, healthy: i32, expected: i32) -> PodDisruptionBudget {
+    PodDisruptionBudget {
+        name: name(namespace, "budget"),
+        generation: 1,
+        selector: Some(LabelSelector::default()),
+        min_available: None,
+        max_unavailable: None,
+        unhealthy_pod_eviction_policy: UnhealthyPodEvictionPolicy::IfHealthyBudget,
+        status: BudgetStatus {
+            disruptions_allowed: (healthy - desired).max(0),
+            current_healthy: healthy,
+            desired_healthy: desired,
+            expected_pods: expected,
+            observed_generation: 1,
+            failure: None,
+        },
+    }
+}
+
+pub fn pod(namespace: &str, pod: &str) -> Pod {
+    Pod {
+        name: name(namespace, pod),
+        uid: format!("uid-of-{pod}").as_str().into(),
+        node: Some("node-7".into()),
+        labels: Vec::new(),
+        annotations: Vec::new(),
+        phase: Phase::Running,
+        is_ready: true,
+        containers: Containers::Running,
+        sandbox: Sandbox::Up,
+        deletion: None,
+        claims: Vec::new(),
+        extended_resource_claim: None,
+        extended_resources: Vec::new(),
+        pod_group: None,
+        controller: Some(controller("ReplicaSet", "train-6d")),
+        qos_class: Some(QosClass::Burstable),
+        priority: 0,
+        priority_class_name: "".into(),
+        grace_period_seconds: 30,
+        has_local_data: false,
+        scheduling: None,
+    }
+}
+
+pub fn proposed(rule: Option<&str>) -> ProposedTaint {
+    ProposedTaint {
+        rule: rule.map(Into::into),
+        selector: Some(DeviceSelector {
+            driver: Some("gpu.example.com".into()),
+            pool: Some("node-7".into()),
+            device: Some("gpu-0".into()),
+            ..DeviceSelector::default()
+        }),
+        taint: TAINT.clone(),
+    }
+}
+
+pub fn cause(origin: Origin<'_>, seconds: i64) -> Cause<'_> {
+    Cause {
+        origin,
+        device: &DEVICE,
+        taint: &TAINT,
+        at: after(seconds),
+    }
+}
+
+pub fn with_verdict(pod: &Pod, verdict: Verdict) -> PodImpact<'_> {
+    PodImpact {
+        pod,
+        verdict,
+        causes: Vec::new(),
+        claims: Vec::new(),
+        tolerates_schedule_only: false,
+        tolerates_no_schedule: false,
+        replacement_stays: false,
+    }
+}
+
+pub fn evicted(pod: &Pod, seconds: i64) -> PodImpact<'_> {
+    PodImpact {
+        causes: vec![cause(Origin::Proposed(0), seconds)],
+        ..with_verdict(pod, Verdict::Evicted { at: after(seconds) })
+    }
+}
+
+/// Policy of a Job that tolerates so many failures, and has had none.
+pub fn failure_policy(limit: i32) -> FailurePolicy {
+    FailurePolicy {
+        backoff_limit: limit,
+        limit_per_index: None,
+        failed: 0,
+        disruption: DisruptionAction::Count,
+        ended: None,
+    }
+}
+
+/// A workload of team-a with so many ready pods.
+pub fn workload(workload: &str, ready: i32) -> Workload {
+    Workload {
+        name: name("team-a", workload),
+        uid: format!("uid-of-{workload}").as_str().into(),
+        controller: None,
+        replicas: Some(ready),
+        ready: Some(ready),
+        min_members: None,
+        failure: None,
+        rollout: None,
+    }
+}
+
+/// A device that its driver publishes with these texts.
+pub fn published(name: &str, attributes: &[(&str, &str)]) -> Device {
+    let attributes = attributes.iter();
+    let attributes =
+        attributes.map(|(name, value)| ((*name).into(), AttributeValue::String((*value).into())));
+    Device {
+        name: name.into(),
+        node: None,
+        taints: Vec::new(),
+        attributes: attributes.collect(),
+        capacity: Default::default(),
+        allow_multiple_allocations: false,
+        terms: None,
+    }
+}
+
+/// A published device that nothing holds and nothing taints.
+pub fn device_state(id: DeviceId) -> DeviceState<'static> {
+    DeviceState {
+        id,
+        node: None,
+        published: true,
+        device: None,
+        allocations: 0,
+        administrative: 0,
+        taints: Vec::new(),
+        claims: Vec::new(),
+        admin_claims: Vec::new(),
+        consumers: Vec::new(),
+    }
+}
+
+/// A device that takes so much of the memory of its card.
+pub fn drawing(name: &str, amount: &str) -> Device {
+    Device {
+        terms: Some(Box::new(DeviceTerms {
+            consumes: vec![CounterUse {
+                set: "card".into(),
+                counters: [("memory".into(), amount.into())].into(),
+                has_groups: false,
+            }],
+            ..DeviceTerms::default()
+        })),
+        ..published(name, &[])
+    }
+}
+
+/// The slice of another driver that is the whole of its pool node-7.
+pub fn slice_of(driver: &str, devices: Vec<Device>) -> ResourceSlice {
+    ResourceSlice {
+        name: driver.into(),
+        driver: driver.into(),
+        ..slice(devices)
+    }
+}
+
+/// The slice that is the whole pool node-7.
+pub fn slice(devices: Vec<Device>) -> ResourceSlice {
+    ResourceSlice {
+        name: "slice".into(),
+        driver: "gpu.example.com".into(),
+        pool: Pool {
+            name: "node-7".into(),
+            generation: 1,
+            slice_count: 1,
+        },
+        nodes: SliceNodes::One("node-7".into()),
+        devices,
+        terms: None,
+    }
+}
+
+/// A node that is ready.
+pub fn node(name: &str) -> Node {
+    Node {
+        name: name.into(),
+        labels: BTreeMap::new(),
+        is_whole: true,
+        unschedulable: false,
+        conditions: vec![NodeCondition {
+            kind: "Ready".to_owned(),
+            status: "True".to_owned(),
+            reason: "KubeletReady".to_owned(),
+            last_transition: Some(after(-3_600)),
+        }],
+        taints: Vec::new(),
+    }
+}
+
+pub fn impact(pods: Vec<PodImpact<'_>>) -> Impact<'_> {
+    Impact {
+        rules: Vec::new(),
+        devices: Vec::new(),
+        pods,
+        warnings: Vec::new(),
+    }
+}
+
+pub fn reading() -> Reading {
+    Reading {
+        snapshot: Snapshot::default(),
+        source: Source::Files,
+        observed_at: Some(now()),
+        is_time_guessed: false,
+        version: None,
+        known: Kind::ALL.into(),
+        resource_versions: [("pods".to_owned(), "220".to_owned())].into(),
+        warnings: Vec::new(),
+        gaps: Vec::new(),
+    }
+}
+
+pub fn claim(pod: &Pod) -> ResourceClaim {
+    ResourceClaim {
+        name: NamespacedName {
+            namespace: pod.name.namespace.clone(),
+            name: format!("{}-gpu", pod.name.name).as_str().into(),
+        },
+        uid: format!("uid-of-{}-gpu", pod.name.name).as_str().into(),
+        controller: None,
+        spec: None,
+        allocation: Some(Allocation {
+            node: None,
+            results: vec![result(DEVICE.clone())],
+        }),
+        reserved_for: Vec::new(),
+    }
+}
+
+/// The claim of a pod, which is reserved for it.
+pub fn claim_in_use(pod: &Pod) -> ResourceClaim {
+    let consumer = consumer(pod.name.name.as_str(), pod.uid.as_str());
+    ResourceClaim {
+        reserved_for: vec![consumer],
+        ..claim(pod)
+    }
+}
+
+/// The name that is written NAMESPACE/NAME.
+pub fn full_name(text: &str) -> NamespacedName {
+    let (namespace, name) = text.split_once('/').unwrap();
+    self::name(namespace, name)
+}

@@ -1,0 +1,104 @@
+//! From claim to pod.
+
+use super::world::{
+    GPU_0, NOW, World, at, controller, group_reservation, one_pod, proposed, semantics,
+};
+use crate::model::ClaimSource;
+use crate::{NotEvicted, Semantics, Verdict};
+
+const MAINTENANCE: &str = "example.com/maintenance:NoExecute";
+
+fn evicted() -> Verdict {
+    Verdict::Evicted { at: at(NOW) }
+}
+
+/// A pod of PodGroup `workers` whose claim is reserved for that group.
+fn group_member() -> World {
+    one_pod()
+        .but_claim(|claim| claim.reserved_for = vec![group_reservation("workers")])
+        .but_pod(|pod| pod.pod_group = Some("workers".into()))
+}
+
+#[test]
+fn podgroup_reservation_does_not_count_while_its_gate_is_off() {
+    assert_eq!(
+        group_member().verdict(GPU_0, MAINTENANCE),
+        Verdict::NotEvicted(NotEvicted::PodGroupReservation)
+    );
+}
+
+#[test]
+fn claim_generated_for_the_podgroup_belongs_to_its_pods() {
+    let world = group_member()
+        .but_claim(|claim| {
+            claim.controller = Some(controller(
+                "scheduling.k8s.io/v1alpha2",
+                "PodGroup",
+                "workers",
+                "uid-g",
+            ));
+        })
+        .but_pod(|pod| {
+            pod.claims[0].source = ClaimSource::Template {
+                template: "template".into(),
+                generated: Some("claim".into()),
+            };
+        });
+    let taints = [proposed(GPU_0, MAINTENANCE)];
+    let on = Semantics::assumed().with_pod_groups();
+    assert_eq!(world.preview_as(&taints, &on).pods[0].verdict, evicted());
+    assert_eq!(
+        world.verdict(GPU_0, MAINTENANCE),
+        Verdict::NotEvicted(NotEvicted::NotOwned)
+    );
+}
+
+#[test]
+fn reservation_for_another_podgroup_does_not_count() {
+    let world =
+        group_member().but_claim(|claim| claim.reserved_for = vec![group_reservation("others")]);
+    let on = Semantics::assumed().with_pod_groups();
+    let taints = [proposed(GPU_0, MAINTENANCE)];
+    assert!(world.preview_as(&taints, &on).pods.is_empty());
+}
+
+#[test]
+fn terminating_pod_is_not_evicted_again_nor_counted() {
+    let world = one_pod().but_pod(|pod| {
+        pod.deletion = Some(crate::testing::deletion(at(NOW + 30), Some(30)));
+    });
+    let taints = [proposed(GPU_0, MAINTENANCE)];
+    let impact = world.preview(&taints);
+    assert_eq!(impact.pods[0].verdict, Verdict::Terminating);
+    assert_eq!(impact.rules[0].counts.pods, 0);
+}
+
+#[test]
+fn claims_of_a_pod_that_hold_no_selected_device_count_for_the_time_only() {
+    let world = World::default()
+        .slice(
+            "gpu.example.com/node-a",
+            &[("gpu-1", &["example.com/hot:NoExecute@10"])],
+        )
+        .claim("team/asked", &[GPU_0], &[])
+        .claim("team/other", &["gpu.example.com/node-a/gpu-1"], &[])
+        .pod("team/pod", &["asked", "other"]);
+    let taints = [proposed(GPU_0, MAINTENANCE)];
+    let impact = world.preview(&taints);
+    assert_eq!(impact.pods[0].verdict, Verdict::Evicted { at: at(10) });
+    assert_eq!(impact.pods[0].claims.len(), 1);
+}
+
+/// The controller's condition is made from all pods, and compares UIDs alone; evictions begin at the
+/// claim, whose consumers are looked up by name.
+#[test]
+fn pod_whose_uid_is_reserved_under_another_name_is_counted_and_not_evicted() {
+    let world = one_pod().but_claim(|claim| claim.reserved_for[0].name = "another".into());
+    let hidden = Verdict::NotEvicted(NotEvicted::HiddenByStaleReservation);
+    for minor in [35, 36, 37] {
+        let verdict = world.verdict_as(GPU_0, MAINTENANCE, &semantics(minor));
+        assert_eq!(verdict, hidden, "1.{minor}");
+    }
+    let taints = [proposed(GPU_0, MAINTENANCE)];
+    assert_eq!(world.preview(&taints).rules[0].counts.pods, 1);
+}

@@ -1,0 +1,106 @@
+//! Verdicts about one pod, a row each; `tests/oracle` compares random clusters with the real controller.
+
+use super::world::{GPU_0, NOW, World, at, controller, name, one_pod, proposed, reservation};
+use crate::model::ClaimSource;
+use crate::{NotEvicted, Verdict};
+
+const MAINTENANCE: &str = "example.com/maintenance:NoExecute";
+
+fn tolerating(tolerations: &[&str]) -> World {
+    World::default()
+        .slice("gpu.example.com/node-a", &[("gpu-0", &[])])
+        .claim("team/claim", &[GPU_0], tolerations)
+        .pod("team/pod", &["claim"])
+}
+
+/// A pod with a claim from a template, which was generated for the pod with UID `owner`.
+fn generated(claim: Option<&str>, owner: &str) -> World {
+    one_pod()
+        .but_claim(|claim| claim.controller = Some(controller("v1", "Pod", "pod", owner)))
+        .but_pod(|pod| {
+            pod.claims[0].source = ClaimSource::Template {
+                template: "template".into(),
+                generated: claim.map(Into::into),
+            };
+        })
+}
+
+#[test]
+fn verdict_about_a_pod() {
+    let leaves_at = |second| Verdict::Evicted { at: at(second) };
+    let (now, tolerates) = (leaves_at(NOW), Verdict::Tolerates);
+    let not = Verdict::NotEvicted;
+    let hot = &[("gpu-0", &["example.com/hot:NoExecute@10"][..])];
+    let two = World::default()
+        .slice("gpu.example.com/node-a", hot)
+        .claim("team/claim", &[GPU_0], &["example.com/hot:NoExecute"])
+        .pod("team/pod", &["claim"]);
+    for (name, world, expected) in [
+        ("no toleration", tolerating(&[]), now.clone()),
+        ("forever", tolerating(&[MAINTENANCE]), tolerates.clone()),
+        ("any key", tolerating(&[":NoExecute"]), tolerates),
+        (
+            "a while",
+            tolerating(&[":NoExecute@60"]),
+            leaves_at(NOW + 60),
+        ),
+        ("no time", tolerating(&[":NoExecute@-5"]), now.clone()),
+        ("other key", tolerating(&["other:NoExecute"]), now.clone()),
+        (
+            "the shortest counts",
+            tolerating(&[":NoExecute@60", ":NoExecute@30"]),
+            leaves_at(NOW + 30),
+        ),
+        ("another taint is tolerated", two, now.clone()),
+        (
+            "another rule evicted before",
+            one_pod().rule("old", GPU_0, "example.com/old:NoExecute@10"),
+            leaves_at(10),
+        ),
+        (
+            "another rule does not evict",
+            one_pod().rule("old", GPU_0, "example.com/old:NoSchedule@10"),
+            now.clone(),
+        ),
+        (
+            "no node",
+            one_pod().but_pod(|pod| pod.node = None),
+            not(NotEvicted::NotScheduled),
+        ),
+        ("its claim", generated(Some("claim"), "uid-team/pod"), now),
+        (
+            "the claim of its predecessor",
+            generated(Some("claim"), "uid-before"),
+            not(NotEvicted::NotOwned),
+        ),
+        // The controller skips the claim; it holds the device for the pod all the same.
+        (
+            "not in the status",
+            generated(None, "uid-team/pod"),
+            not(NotEvicted::ClaimNotInStatus),
+        ),
+    ] {
+        assert_eq!(world.verdict(GPU_0, MAINTENANCE), expected, "{name}");
+    }
+}
+
+#[test]
+fn no_verdict_about_a_pod_without_the_device() {
+    let mut without_claims = one_pod();
+    without_claims.snapshot.claims.clear();
+    let former = vec![reservation(&name("team/pod"), "uid-before")];
+    for (name, world) in [
+        ("no claim", without_claims),
+        (
+            "not allocated",
+            one_pod().but_claim(|claim| claim.allocation = None),
+        ),
+        (
+            "reserved for its predecessor",
+            one_pod().but_claim(|claim| claim.reserved_for = former),
+        ),
+    ] {
+        let taints = [proposed(GPU_0, MAINTENANCE)];
+        assert!(world.preview(&taints).pods.is_empty(), "{name}");
+    }
+}
