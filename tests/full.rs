@@ -51,6 +51,10 @@ mod cluster {
         mod verdict;
     }
     #[allow(dead_code, reason = "the first tier uses the rest")]
+    mod comparison {
+        pub mod case;
+    }
+    #[allow(dead_code, reason = "the first tier uses the rest")]
     mod dedicated {
         pub mod stage;
     }
@@ -62,11 +66,9 @@ mod cluster {
     mod far;
     mod interruptions;
     #[allow(dead_code, reason = "the first tier uses the rest")]
-    pub mod live {
+    mod live {
         mod equal;
-        mod generate;
-        pub mod large;
-        pub mod saved;
+        mod large;
         mod scene;
         mod served;
     }

@@ -46,7 +46,7 @@ pub fn sources() -> &'static [Source] {
 }
 
 /// All Rust files below a folder, in the order of their paths.
-pub fn files(folder: &Path) -> Vec<PathBuf> {
+fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).expect("it can be listed") {
         let path = entry.expect("it can be listed").path();
@@ -58,12 +58,6 @@ pub fn files(folder: &Path) -> Vec<PathBuf> {
     }
     found.sort_unstable();
     found
-}
-
-/// The syntax of a file.
-pub fn parsed(path: &Path) -> syn::File {
-    let text = fs::read_to_string(path).expect("sources are text");
-    syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 /// True if a file holds tests only.
@@ -91,13 +85,6 @@ impl Source {
             lines: lines_of_code(text),
             path: within,
         }
-    }
-
-    /// Its syntax, without items of tests.
-    pub fn syntax(&self) -> syn::File {
-        let mut syntax = parsed(&root().join(&self.path));
-        WithoutTests.visit_file_mut(&mut syntax);
-        syntax
     }
 
     /// True if this is a file of documentation and exports.
@@ -158,7 +145,7 @@ fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
 }
 
 /// The attributes of an item, of the kinds that occur.
-pub fn attributes(item: &syn::Item) -> &[syn::Attribute] {
+fn attributes(item: &syn::Item) -> &[syn::Attribute] {
     match item {
         syn::Item::Const(item) => &item.attrs,
         syn::Item::Enum(item) => &item.attrs,

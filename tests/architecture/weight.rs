@@ -287,7 +287,7 @@ fn crates(root: &Path, folder: &str) -> Vec<String> {
 }
 
 /// Files with these extensions in a folder, from the root on; built files are left out.
-fn under(root: &Path, folder: &str, extensions: &[&str]) -> Vec<String> {
+pub(super) fn under(root: &Path, folder: &str, extensions: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
     let Ok(entries) = fs::read_dir(root.join(folder)) else {
         return found;
@@ -310,7 +310,7 @@ fn under(root: &Path, folder: &str, extensions: &[&str]) -> Vec<String> {
     found
 }
 
-fn read(root: &Path, path: &str) -> String {
+pub(super) fn read(root: &Path, path: &str) -> String {
     let bytes = fs::read(root.join(path)).expect("it can be read");
     String::from_utf8_lossy(&bytes).into_owned()
 }

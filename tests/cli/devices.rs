@@ -29,23 +29,6 @@ fn missing_slices_are_a_gap() {
 }
 
 #[test]
-fn a_namespace_narrows_to_the_devices_that_its_claims_hold() {
-    let names = |flags: &str| {
-        let run = devicetaint(&format!("devices --from {EXAMPLE} -o name {flags}"));
-        run.stdout.lines().map(str::to_owned).collect::<Vec<_>>()
-    };
-    let (all, serving) = (names(""), names("-n serving"));
-    assert!(
-        !serving.is_empty() && serving.len() < all.len(),
-        "{serving:?}"
-    );
-    assert_eq!(names("-n nobody"), [""; 0]);
-    assert_eq!(names("-n serving -A"), all);
-    let run = devicetaint(&format!("devices --from {EXAMPLE} -n serving --free"));
-    assert_eq!(run.code, 2, "{}", run.shown());
-}
-
-#[test]
 fn nothing_is_free_while_nobody_knows_who_holds_what() {
     let slices = r#"{"apiVersion":"resource.k8s.io/v1","kind":"ResourceSliceList","metadata":{},"items":[
         {"metadata":{"name":"s","uid":"u","creationTimestamp":"2026-11-20T10:00:00Z"},
@@ -72,31 +55,4 @@ fn devices_are_counted_by_node_and_driver_and_listed_where_some_are_selected() {
         let total: Option<u64> = counted(field).sum();
         assert_eq!(total, u64::try_from(items.count()).ok(), "{field}");
     }
-    for flags in [
-        "--node node-3",
-        "gpu.example.com",
-        "--free",
-        "-o wide",
-        "-n serving",
-    ] {
-        let run = devices(flags);
-        assert!(
-            !run.stdout.contains("PARTITIONS USED"),
-            "{flags}: {}",
-            run.shown()
-        );
-    }
-    let rows = devices("gpu.example.com/node-7/gpu-0 --no-headers").stdout;
-    assert!(rows.starts_with("gpu.example.com/node-7/gpu-0 "), "{rows}");
-}
-
-#[test]
-fn a_filter_that_nothing_matches_has_an_empty_list() {
-    let run = devices("--node node-3 --where false");
-    assert_eq!((run.code, run.stdout.as_str()), (0, ""), "{}", run.shown());
-    assert_eq!(run.stderr, "No resources found\n");
-    for named in ["--node node-5", "gpu.example.com/node-5/gpu-0"] {
-        assert_eq!(devices(named).code, 1, "{named}");
-    }
-    assert!(!devices("--node node-5").stderr.contains("did you mean"));
 }

@@ -155,15 +155,6 @@ impl Folder {
         self.command(program(), &words(line), input)
     }
 
-    /// Runs the program here with at most 300 MB, and a minute of computing. Input that multiplies takes
-    /// hours without a limit; a slow machine or an unoptimised program stays far below a minute.
-    pub fn devicetaint_limited(&self, line: &str) -> Run {
-        const LIMITS: &str = "ulimit -v 307200 2>/dev/null; ulimit -t 60; exec \"$@\"";
-        let shell = ["-c", LIMITS, "sh", PROGRAM].map(str::to_owned);
-        let words: Vec<String> = shell.into_iter().chain(words(line)).collect();
-        self.command(Command::new("/bin/sh"), &words, b"")
-    }
-
     fn command(&self, mut command: Command, words: &[String], input: &[u8]) -> Run {
         run(command.current_dir(self.0.path()), words, input)
     }

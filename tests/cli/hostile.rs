@@ -1,17 +1,19 @@
-//! Random hostile text in every text of a cluster, in every format.
+//! Hostile text in arguments, and at random in every text of a cluster, in every format.
 //!
 //! `OUTPUTS=100000 SEED=7 cargo test --test all cli::hostile` is longer, on as many lanes as there are processors.
 
-use std::env;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use super::bad_input::{assert_harmless, hostile_cluster};
-use super::harness::Folder;
+use kubectl_devicetaint::output::escape::is_hostile;
+use serde_json::json;
+
+use super::harness::{EXAMPLE, Folder, Run, devicetaint_words};
+use crate::harness::{Random, number_in};
 
 /// Outputs of an ordinary run.
-const OUTPUTS: u64 = 60;
+const OUTPUTS: usize = 60;
 
 /// Text that terminals, browsers and Markdown act upon, and text that is only odd.
 const PARTS: [&str; 24] = [
@@ -44,29 +46,42 @@ const PARTS: [&str; 24] = [
 const COMMANDS: [&str; 3] = ["preview --all-devices", "devices", "list"];
 const FORMATS: [&str; 7] = ["table", "wide", "json", "yaml", "markdown", "html", "name"];
 
-/// A number that follows from another (splitmix64).
-fn mixed(number: u64) -> u64 {
-    let mut mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
+fn assert_harmless(name: &str, run: &Run) {
+    for text in [&run.stdout, &run.stderr] {
+        let raw = text
+            .chars()
+            .find(|character| *character != '\n' && is_hostile(*character));
+        assert_eq!(raw, None, "{name}: {text:?}");
+    }
 }
 
-fn number_in(variable: &str) -> Option<u64> {
-    env::var(variable).ok()?.parse().ok()
+/// A cluster whose every text holds characters that must not be printed.
+fn hostile_cluster(hostile: &str) -> String {
+    let odd = |text: &str| format!("{text}{hostile}{text}");
+    let taint = json!({"key": odd("k"), "value": odd("v"), "effect": odd("Melt")});
+    json!({"apiVersion": "v1", "kind": "List", "items": [
+        {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": odd("s"), "creationTimestamp": "2026-11-20T00:00:00Z"},
+         "spec": {"driver": odd("d"), "pool": {"name": odd("p"), "generation": 1, "resourceSliceCount": 1}, "nodeName": odd("n"),
+                  "devices": [{"name": odd("x"), "taints": [taint]}]}},
+        {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": odd("c"), "namespace": odd("n"), "uid": "c"},
+         "status": {"reservedFor": [{"resource": "pods", "name": odd("p"), "uid": odd("p")}],
+                    "allocation": {"devices": {"results": [{"request": odd("r"), "driver": odd("d"), "pool": odd("p"), "device": odd("x"),
+                        "tolerations": [{"operator": odd("M"), "key": odd("a"), "effect": odd("E")}]}]}}}},
+        {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceTaintRule", "metadata": {"name": odd("rule")},
+         "spec": {"deviceSelector": {"driver": odd("d"), odd("rack"): "7"}, "taint": taint}},
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": odd("p"), "namespace": odd("n"), "uid": odd("p"),
+            "ownerReferences": [{"apiVersion": "v1", "kind": odd("Kind"), "name": odd("o"), "uid": "o", "controller": true}]},
+         "spec": {"nodeName": odd("n"), "priorityClassName": odd("c"), "resourceClaims": [{"name": "c", "resourceClaimName": odd("c")}], "containers": []},
+         "status": {"phase": odd("Dreaming"), "qosClass": odd("Q")}},
+    ]})
+    .to_string()
 }
 
 /// One output: the command line and its output have to be harmless.
-fn output(number: u64) {
-    let chance = mixed(number);
-    let pick = |shift: usize, among: usize| {
-        let some = usize::try_from((chance >> shift) & 0xff).expect("a byte");
-        some % among
-    };
-    let parts: String = (0..=pick(0, 3))
-        .map(|place| PARTS[pick(8 + 8 * place, PARTS.len())])
-        .collect();
-    let (command, format) = (COMMANDS[pick(40, 3)], FORMATS[pick(48, FORMATS.len())]);
+fn output(seed: u64, number: usize) {
+    let random = &mut Random::new(seed, number);
+    let parts: String = (0..=random.below(3)).map(|_| random.pick(&PARTS)).collect();
+    let (command, format) = (random.pick(&COMMANDS), random.pick(&FORMATS));
     // Pages are made of previews alone.
     let command = if format == "html" {
         COMMANDS[0]
@@ -95,8 +110,8 @@ fn output(number: u64) {
 #[test]
 fn random_hostile_text_is_dead_wherever_it_is_printed() {
     let seed = number_in("SEED").unwrap_or(1);
-    let outputs = number_in("OUTPUTS").unwrap_or(OUTPUTS);
-    let next = AtomicU64::new(0);
+    let outputs = number_in("OUTPUTS").map_or(OUTPUTS, |it| usize::try_from(it).expect("small"));
+    let next = AtomicUsize::new(0);
     let wrong = Mutex::new(Vec::new());
     let lanes = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| {
@@ -107,8 +122,7 @@ fn random_hostile_text_is_dead_wherever_it_is_printed() {
                     if number >= outputs {
                         return;
                     }
-                    let tried =
-                        std::panic::catch_unwind(|| output(mixed(seed).wrapping_add(number)));
+                    let tried = std::panic::catch_unwind(|| output(seed, number));
                     if tried.is_err() {
                         wrong.lock().expect("no panic").push(number);
                     }
@@ -121,4 +135,35 @@ fn random_hostile_text_is_dead_wherever_it_is_printed() {
         wrong.is_empty(),
         "of {outputs} outputs with seed {seed}, live: {wrong:?}"
     );
+}
+
+#[test]
+fn hostile_arguments_never_reach_the_terminal_raw() {
+    for hostile in PARTS.into_iter().take(13) {
+        for argument in [
+            format!("gpu{hostile}"),
+            format!("gpu.example.com/node-7/{hostile}"),
+            format!("a{hostile}:NoExecute"),
+            format!("a={hostile}:NoExecute"),
+            format!("a:{hostile}"),
+            format!("--node={hostile}"),
+            format!("--rule={hostile}"),
+            format!("--filename={hostile}"),
+            format!("--from={hostile}"),
+            format!("--abort-if={hostile}>1"),
+            format!("--abort-if=pods.evicted>{hostile}"),
+            format!("--now={hostile}"),
+            format!("--kubernetes=1.{hostile}"),
+            format!("--output={hostile}"),
+            format!("--{hostile}"),
+            format!("-{hostile}"),
+        ] {
+            let run = devicetaint_words(&["preview", "--from", EXAMPLE, &argument]);
+            assert!([1, 2].contains(&run.code), "{argument:?}: {}", run.stderr);
+            assert_harmless(&argument, &run);
+        }
+        for words in [["help", hostile], [hostile, "--help"], ["devices", hostile]] {
+            assert_harmless(hostile, &devicetaint_words(&words));
+        }
+    }
 }

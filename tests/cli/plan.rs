@@ -1,6 +1,6 @@
 //! `plan`: the devices or nodes that cost least to drain.
 
-use super::harness::{EXAMPLE, Folder, Run, devicetaint, example};
+use super::harness::{EXAMPLE, Run, devicetaint};
 use crate::screen::assert_screen;
 
 fn plan(flags: &str) -> Run {
@@ -28,27 +28,4 @@ fn whole_nodes_are_planned_with_all_of_their_devices() {
     // A Job's pod is evicted only if the drain includes Jobs.
     let jobs = plan("gpu.example.com/node-10/gpu-0 --count 1").stdout;
     assert!(jobs.ends_with("/gpu-0 --include jobs\n"), "{jobs}");
-}
-
-#[test]
-fn budgets_that_were_not_read_are_unknown() {
-    let all = plan("gpu.example.com --count 40 -o json");
-    assert_eq!(all.code, 0, "{}", all.shown());
-    assert!(
-        !all.stdout.contains("\"violatedBudgets\": null"),
-        "{}",
-        all.stdout
-    );
-    let text = example();
-    let kept = text
-        .split("\n- apiVersion: ")
-        .filter(|document| !document.contains("kind: PodDisruptionBudget\n"));
-    let kept = kept.collect::<Vec<_>>().join("\n- apiVersion: ");
-    let folder = Folder::new().with("cluster.yaml", kept);
-    let run = folder.devicetaint("plan gpu.example.com --count 40 --from cluster.yaml -o json");
-    assert!(
-        run.stdout.contains("\"violatedBudgets\": null"),
-        "{}",
-        run.shown()
-    );
 }

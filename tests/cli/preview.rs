@@ -48,20 +48,6 @@ fn one_device_is_previewed_without_a_taint() {
 }
 
 #[test]
-fn connection_flags_are_taken_anywhere_and_files_are_read_instead_of_the_cluster_they_name() {
-    let device = "gpu.example.com/node-7/gpu-0";
-    let plain = preview(device).stdout;
-    for line in [
-        format!("--context prod preview {device} --from {EXAMPLE}"),
-        format!("preview --from {EXAMPLE} {device} -A --kubeconfig /nowhere"),
-        format!("preview --from {EXAMPLE} {device} --context prod -v=6"),
-        format!("preview --from {EXAMPLE} {device} --v=4 -s=https://nowhere"),
-    ] {
-        assert_eq!(devicetaint(&line).stdout, plain, "{line}");
-    }
-}
-
-#[test]
 fn manifest_may_come_from_standard_input() {
     let path = format!("{}/examples/rule.yaml", env!("CARGO_MANIFEST_DIR"));
     let manifest = std::fs::read(path).expect("a manifest");
@@ -69,17 +55,4 @@ fn manifest_may_come_from_standard_input() {
     let line = "preview --from cluster.yaml -f -";
     let run = folder.devicetaint_reading(line, &manifest);
     assert_eq!(run.shown(), preview("-f examples/rule.yaml").shown());
-}
-
-#[test]
-fn tripped_guard_leaves_one_json_document_on_stdout() {
-    let run = preview("gpu.example.com/node-7/gpu-0 --abort-if pods.evicted>2 -o json");
-    assert_eq!(run.code, 4);
-    let report = run.json();
-    assert_eq!(report["kind"], "ImpactReport");
-    let guard = &report["guardResults"][0];
-    assert_eq!(guard["count"], 3);
-    assert_eq!(guard["expression"], "pods.evicted>2");
-    assert_eq!(guard["tripped"], true);
-    assert!(run.stderr.contains("pods.evicted>2"), "{}", run.stderr);
 }

@@ -170,6 +170,65 @@ fn newer_api_is_kept_shown_and_warned_about() {
     assert_eq!(effects, ["Melt", "Melt"]);
 }
 
+#[test]
+fn an_empty_list_states_that_there_are_no_rules() {
+    let none = r#"{"apiVersion":"resource.k8s.io/v1","kind":"DeviceTaintRuleList","metadata":{},"items":[]}"#;
+    let file = "tests/data/reports/no-rules.yaml";
+    let text = std::fs::read_to_string(file).expect("a file");
+    let folder = Folder::new().with("a.json", text).with("none.json", none);
+    let rules = folder.devicetaint("list --from . --now 2026-01-02T00:00:00Z");
+    assert_eq!(
+        rules.shown(),
+        "[stderr]\nNo resources found\n[exit status: 0]"
+    );
+    let devices = folder.devicetaint("devices --from . -o json").json();
+    assert_eq!(devices["nodes"][0]["freeDeviceCount"], 1);
+}
+
+const SLICE: &str = r#"{"apiVersion":"resource.k8s.io/v1","kind":"ResourceSlice","metadata":{"name":"s"},
+    "spec":{"driver":"d","pool":{"name":"p","generation":1,"resourceSliceCount":1},"nodeName":"n","devices":[{"name":"x"}]}}"#;
+
+#[test]
+fn input_that_is_no_dump_is_named() {
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {resourceClaims: [{name: g, resourceClaimName: c}]}\n";
+    let claims = SLICE.replace("ResourceSlice", "ResourceClaim");
+    let folder = Folder::new()
+        .with("pod.yaml", pod)
+        .with(
+            "claims.yaml",
+            claims.replace("k8s.io/v1", "k8s.io/v1alpha3"),
+        )
+        .with("slice.json", SLICE)
+        .with("notes/a.txt", "");
+    for (line, code, words) in [
+        (
+            "devices --from pod.yaml",
+            1,
+            "is a manifest, not a dump: Pod a",
+        ),
+        (
+            "devices --from claims.yaml",
+            1,
+            "ResourceClaim at document 1: apiVersion resource.k8s.io/v1alpha3",
+        ),
+        (
+            "preview -f notes --from slice.json",
+            1,
+            "no DeviceTaintRule in notes",
+        ),
+        ("preview d a:NoExecute --from slice.json", 2, "--now"),
+        ("devices --from slice.json", 0, "x"),
+    ] {
+        let run = folder.devicetaint(line);
+        assert_eq!(run.code, code, "{line}: {}", run.shown());
+        assert!(run.shown().contains(words), "{line}: {}", run.shown());
+    }
+    let document = folder
+        .devicetaint("devices --from slice.json -o json")
+        .json();
+    assert_eq!(document["metadata"].get("observedTime"), None);
+}
+
 /// Signals while the program reads a pipe from which nothing comes, and that no writer closes.
 #[cfg(unix)]
 mod silent_pipe {

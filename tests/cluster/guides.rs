@@ -15,9 +15,7 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::harness::{
-    ControlPlane, DEADLINE, Reference, Variant, block_on,
-    objects::{class, slice},
-    wait_for,
+    ControlPlane, DEADLINE, Reference, Variant, block_on, objects::slice, wait_for,
 };
 use crate::page::{Page, Setting, root};
 
@@ -191,64 +189,51 @@ fn one_gpu_is_taken_out_of_service_as_the_guide_says() {
     follow("one-gpu", "node-7");
 }
 
-/// Two nodes full of pods of a workload with a budget, and one that is free: it comes last, so that no pod is there yet.
-fn workload_on_two_nodes(plane: &ControlPlane) {
-    let (driver, names) = ("gpu.example.com", ["gpu-0", "gpu-1", "gpu-2", "gpu-3"]);
-    let node = |node: &str, devices: &[&str]| {
-        block_on(async {
-            plane.ready_node(node).await;
-            plane.create(&[slice(driver, node, devices)]).await;
-        });
-    };
-    node("node-7", &names[..2]);
-    node("node-8", &names[..2]);
-    let named = |name: &str| json!({"name": name, "namespace": "serving"});
-    let labels = json!({"app": "web"});
-    let container = json!({
-        "name": "main", "image": "example.com/none", "resources": {"claims": [{"name": "gpu"}]},
+/// The objects of a file of `tests/data/guides`.
+fn objects_of(name: &str) -> Vec<Value> {
+    let path = root().join(format!("tests/data/guides/{name}.yaml"));
+    let text = fs::read_to_string(path).expect("a file");
+    let list: Value = serde_yaml::from_str(&text).expect("YAML");
+    list["items"].as_array().expect("a list").clone()
+}
+
+/// A node with devices.
+fn node_with(plane: &ControlPlane, node: &str, devices: &[&str]) {
+    block_on(async {
+        plane.ready_node(node).await;
+        plane
+            .create(&[slice("gpu.example.com", node, devices)])
+            .await;
     });
-    let pod = json!({
-        "terminationGracePeriodSeconds": 1, "containers": [container],
-        "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "gpu"}],
-    });
-    let request = json!({"name": "gpu", "exactly": {"deviceClassName": driver}});
-    block_on(plane.create(&[
-        json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "serving"}}),
-        class(driver),
-        json!({
-            "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate",
-            "metadata": named("gpu"), "spec": {"spec": {"devices": {"requests": [request]}}},
-        }),
-        json!({
-            "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": named("web"),
-            "spec": {"minAvailable": 3, "selector": {"matchLabels": labels}},
-        }),
-        json!({
-            "apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": named("web"),
-            "spec": {
-                "replicas": 4, "selector": {"matchLabels": labels},
-                "template": {"metadata": {"labels": labels}, "spec": pod},
-            },
-        }),
-    ]));
-    let path = "/apis/policy/v1/namespaces/serving/poddisruptionbudgets/web";
+}
+
+/// Waits until the budget of the workload counts all of its pods.
+fn until_counted(plane: &ControlPlane, pods: usize) {
+    let reference = Reference::namespaced("policy/v1", "PodDisruptionBudget", "serving", "web");
     block_on(wait_for(
         "the budget counts all pods",
         DEADLINE,
         async || {
-            let answer = plane.request(http::Method::GET, path, None).await;
-            let budget = answer.and_then(|answer| answer.success()).ok()?;
-            (budget["status"]["currentHealthy"] == 4).then_some(())
+            let budget = plane.get(&reference).await?;
+            (budget["status"]["currentHealthy"] == pods).then_some(())
         },
     ));
-    node("node-9", &names);
+}
+
+/// Two nodes full of pods of a workload with a budget, and one that is free: it comes last, so that no pod is there yet.
+fn workload_on_two_nodes(plane: &ControlPlane) {
+    node_with(plane, "node-7", &["gpu-0", "gpu-1"]);
+    node_with(plane, "node-8", &["gpu-0", "gpu-1"]);
+    block_on(plane.create(&objects_of("drain")));
+    until_counted(plane, 4);
+    node_with(plane, "node-9", &["gpu-0", "gpu-1", "gpu-2", "gpu-3"]);
 }
 
 #[test]
 fn nodes_are_drained_one_after_the_other_as_the_guide_says() {
     let controllers = "device-taint-eviction-controller,resourceclaim-controller,\
         replicaset-controller,disruption-controller";
-    let plane = ControlPlane::start(&Variant::default().with_only_controller(controllers));
+    let plane = ControlPlane::start(&Variant::default().with_controllers(controllers));
     follow_on(&plane, "drain", || workload_on_two_nodes(&plane));
 }
 
@@ -259,91 +244,23 @@ fn devices_are_dedicated_to_a_team_as_the_guide_says() {
 
 /// Two pods with a budget on all devices of a node, and a pod of a higher priority that waits for one.
 fn pending_pod(plane: &ControlPlane) {
-    let driver = "gpu.example.com";
-    block_on(async {
-        plane.ready_node("node-7").await;
-        plane
-            .create(&[slice(driver, "node-7", &["gpu-0", "gpu-1"])])
-            .await;
-    });
-    let named = |name: &str| json!({"name": name, "namespace": "serving"});
-    let container = json!({
-        "name": "main", "image": "example.com/none", "resources": {"claims": [{"name": "gpu"}]},
-    });
-    let spec = |template: &str| {
-        json!({
-            "terminationGracePeriodSeconds": 1, "containers": [container],
-            "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": template}],
-        })
-    };
-    let template = |name: &str, tolerations: Value| {
-        let exactly = json!({"deviceClassName": driver, "tolerations": tolerations});
-        json!({
-            "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate", "metadata": named(name),
-            "spec": {"spec": {"devices": {"requests": [{"name": "gpu", "exactly": exactly}]}}},
-        })
-    };
-    let key = "devicetaint.dev/make-room";
-    let labels = json!({"app": "web"});
-    block_on(plane.create(&[
-        json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "serving"}}),
-        json!({
-            "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
-            "metadata": {"name": "important"}, "value": 1000,
-        }),
-        class(driver),
-        template("gpu", json!([])),
-        template(
-            "critical-gpu",
-            json!([{"key": key, "operator": "Exists", "effect": "NoSchedule"}]),
-        ),
-        json!({
-            "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": named("web"),
-            "spec": {"minAvailable": 1, "selector": {"matchLabels": labels}},
-        }),
-        json!({
-            "apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": named("web"),
-            "spec": {
-                // One after the other, so that the first pod gets the first device, as the guide shows.
-                "replicas": 2, "serviceName": "web", "podManagementPolicy": "OrderedReady",
-                "selector": {"matchLabels": labels},
-                "template": {"metadata": {"labels": labels}, "spec": spec("gpu")},
-            },
-        }),
-    ]));
-    let path = "/apis/policy/v1/namespaces/serving/poddisruptionbudgets/web";
-    block_on(wait_for(
-        "the budget counts all pods",
-        DEADLINE,
-        async || {
-            let answer = plane.request(http::Method::GET, path, None).await;
-            let budget = answer.and_then(|answer| answer.success()).ok()?;
-            (budget["status"]["currentHealthy"] == 2).then_some(())
-        },
-    ));
-    let mut critical = spec("critical-gpu");
-    critical["priorityClassName"] = json!("important");
-    let mut metadata = named("critical");
-    metadata["labels"] = json!({"app": "critical"});
-    block_on(plane.create(&[json!({
-        "apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": critical,
-    })]));
-    block_on(wait_for(
-        "the scheduler has tried the pod",
-        DEADLINE,
-        async || {
-            let pod = plane.get(&Reference::pod("serving", "critical")).await?;
-            let conditions = pod["status"]["conditions"].as_array()?.clone();
-            let said = conditions.iter().any(|it| it["reason"] == "Unschedulable");
-            said.then_some(())
-        },
-    ));
+    node_with(plane, "node-7", &["gpu-0", "gpu-1"]);
+    block_on(plane.create(&objects_of("make-room")));
+    until_counted(plane, 2);
+    block_on(plane.create(&objects_of("make-room-pending")));
+    let tried = "the scheduler has tried the pod";
+    block_on(wait_for(tried, DEADLINE, async || {
+        let pod = plane.get(&Reference::pod("serving", "critical")).await?;
+        let mut conditions = pod["status"]["conditions"].as_array()?.iter();
+        let is_tried = conditions.any(|it| it["reason"] == "Unschedulable");
+        is_tried.then_some(())
+    }));
 }
 
 #[test]
 fn room_is_made_for_a_pending_pod_as_the_guide_says() {
     let controllers = "device-taint-eviction-controller,resourceclaim-controller,\
         statefulset-controller,disruption-controller";
-    let plane = ControlPlane::start(&Variant::default().with_only_controller(controllers));
+    let plane = ControlPlane::start(&Variant::default().with_controllers(controllers));
     follow_on(&plane, "make-room", || pending_pod(&plane));
 }

@@ -147,7 +147,7 @@ fn check_order(state: &State, what: &str) {
 
 #[test]
 fn changes_of_rules_are_completed_by_the_same_command() {
-    let plane = ControlPlane::of(&Variant::default().without_controllers().without_scheduler());
+    let plane = ControlPlane::of(&Variant::idle());
     let world = block_on(World::new(plane));
     block_on(world.pod("train", "gpu-0"));
     let names = ["gpu-0", "gpu-1"].map(|device| format!("{device}-{}", world.driver));

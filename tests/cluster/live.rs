@@ -2,7 +2,5 @@
 
 mod connecting;
 mod equal;
-mod generate;
 mod scene;
 mod served;
-mod snapshot;

@@ -1,6 +1,6 @@
 //! Builds for the script `up`.
 
-use crate::harness::{PLUGIN, build_node, build_program};
+use crate::harness::{PLUGIN, build_program};
 
 /// Not a test: builds the program of the script `up` beside this file, and prints its path.
 #[test]
@@ -8,13 +8,4 @@ use crate::harness::{PLUGIN, build_node, build_program};
 fn build() {
     let program = build_program().unwrap_or_else(|reason| panic!("{reason}"));
     println!("\nprogram: {}\nplugin: {PLUGIN}", program.display());
-}
-
-/// Not a test: builds the program of the script `up` for nodes, and prints its path.
-#[test]
-#[ignore = "checks nothing"]
-fn build_with_nodes() {
-    let node = build_node().unwrap_or_else(|reason| panic!("{reason}"));
-    println!("\nnode: {}", node.display());
-    build();
 }

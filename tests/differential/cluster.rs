@@ -6,8 +6,8 @@
 use serde_json::{Value, json};
 
 use crate::case::{Family, any_case, list};
+use crate::harness::Random;
 use crate::oracle::placement::cluster::{Cluster as Placement, cluster};
-use crate::oracle::placement::random::Random;
 use crate::oracle::run::runner;
 use proptest::strategy::{Strategy, ValueTree};
 
@@ -41,11 +41,11 @@ const GUARDS: [&str; 14] = [
 
 /// The cluster and the questions of a seed.
 pub fn subject(seed: u64) -> Subject {
-    let random = &mut Random::new(seed);
+    let random = &mut Random::of_seed(seed);
     let (mut items, now) = if random.percent(50) {
         (placed(seed), "2026-11-21T01:00:30Z")
     } else {
-        let now = random.of(&[
+        let now = random.pick(&[
             "2000-01-01T00:00:00Z",
             "2000-01-01T00:05:00Z",
             "2000-01-01T00:20:00Z",
@@ -76,7 +76,7 @@ fn placed(seed: u64) -> Vec<Value> {
 
 /// Odd claims, reservations and tolerations.
 fn drawn(seed: u64, random: &mut Random) -> Vec<Value> {
-    let family = random.of(&[Family::Previews, Family::Timelines]);
+    let family = random.pick(&[Family::Previews, Family::Timelines]);
     let tree = any_case(family).new_tree(&mut runner(seed));
     let case = tree.expect("cases can be made").current();
     let mut list = list(&case.objects());
@@ -133,7 +133,7 @@ fn surroundings(items: &mut [Value], random: &mut Random) -> Vec<Value> {
     }
     let all = added.iter_mut().chain(items.iter_mut());
     for node in all.filter(|item| item["kind"] == "Node") {
-        let ready = random.of(&["True", "True", "True", "Unknown"]);
+        let ready = random.pick(&["True", "True", "True", "Unknown"]);
         let conditions = json!([{"type": "Ready", "status": ready, "lastTransitionTime": "2000-01-01T00:00:00Z"}]);
         node["status"] = json!({"conditions": conditions});
         if random.percent(15) {
@@ -156,7 +156,7 @@ fn furnish(pod: &mut Value, random: &mut Random) {
         ("example.com/v1", "Trainer"),
     ];
     if random.percent(80) {
-        let (version, kind) = random.of(&kinds);
+        let (version, kind) = random.pick(&kinds);
         let (name, uid) = owner(&namespace, kind);
         let uid = if random.percent(5) {
             "uid-former".to_owned()
@@ -167,7 +167,7 @@ fn furnish(pod: &mut Value, random: &mut Random) {
             {"apiVersion": version, "kind": kind, "name": name, "uid": uid, "controller": true}
         ]);
     }
-    pod["metadata"]["labels"] = json!({"app": random.of(&["a", "a", "b"])});
+    pod["metadata"]["labels"] = json!({"app": random.pick(&["a", "a", "b"])});
     if random.percent(10) {
         pod["metadata"]["labels"]["scheduling.x-k8s.io/pod-group"] = json!("gang");
     }
@@ -177,7 +177,7 @@ fn furnish(pod: &mut Value, random: &mut Random) {
     if random.percent(15) {
         pod["metadata"]["finalizers"] = json!(["example.com/hold"]);
     }
-    pod["spec"]["terminationGracePeriodSeconds"] = json!(random.of(&[0, 1, 10, 30, 600]));
+    pod["spec"]["terminationGracePeriodSeconds"] = json!(random.pick(&[0, 1, 10, 30, 600]));
     if random.percent(10) {
         pod["spec"]["priorityClassName"] = json!("system-cluster-critical");
         pod["spec"]["priority"] = json!(2_000_000_000);
@@ -189,7 +189,7 @@ fn furnish(pod: &mut Value, random: &mut Random) {
     if pod["spec"]["nodeName"] == "node-0" {
         pod["spec"]["nodeName"] = json!(format!("node-{}", random.below(4)));
     }
-    let ready = random.of(&["True", "True", "True", "False"]);
+    let ready = random.pick(&["True", "True", "True", "False"]);
     let since = "2000-01-01T00:00:00Z";
     pod["status"]["conditions"] =
         json!([{"type": "Ready", "status": ready, "lastTransitionTime": since}]);
@@ -206,7 +206,7 @@ fn owners(namespace: &str, random: &mut Random) -> Vec<Value> {
     let desired = random.between(1, 4);
     let ready = random.below(desired + 1);
     let replicas = json!({"replicas": desired, "readyReplicas": ready, "availableReplicas": ready, "observedGeneration": 1});
-    let failures = random.of(&[
+    let failures = random.pick(&[
         json!({"backoffLimit": 0}),
         json!({"backoffLimit": 1}),
         json!({"backoffLimit": 6, "podFailurePolicy": {"rules": [{
@@ -280,14 +280,14 @@ fn owners(namespace: &str, random: &mut Random) -> Vec<Value> {
 }
 
 fn budget(namespace: &str, number: usize, random: &mut Random) -> Value {
-    let selector = random.of(&[
+    let selector = random.pick(&[
         json!({}),
         json!({"matchLabels": {"app": "a"}}),
         json!({"matchLabels": {"app": "b"}}),
         json!({"matchExpressions": [{"key": "app", "operator": "NotIn", "values": ["b"]}]}),
         json!({"matchExpressions": [{"key": "tier", "operator": "DoesNotExist"}]}),
     ]);
-    let amount = random.of(&[
+    let amount = random.pick(&[
         json!(0),
         json!(1),
         json!(2),
@@ -297,10 +297,11 @@ fn budget(namespace: &str, number: usize, random: &mut Random) -> Value {
     ]);
     let mut spec = json!({"selector": selector});
     if random.percent(95) {
-        spec[random.of(&["minAvailable", "maxUnavailable"])] = amount;
+        spec[random.pick(&["minAvailable", "maxUnavailable"])] = amount;
     }
     if random.percent(50) {
-        spec["unhealthyPodEvictionPolicy"] = json!(random.of(&["IfHealthyBudget", "AlwaysAllow"]));
+        spec["unhealthyPodEvictionPolicy"] =
+            json!(random.pick(&["IfHealthyBudget", "AlwaysAllow"]));
     }
     let expected = random.below(5);
     let (healthy, needed) = (random.below(expected + 1), random.below(expected + 1));
@@ -337,7 +338,7 @@ fn questions(list: &Value, now: &str, random: &mut Random) -> Vec<Vec<String>> {
     }
     let rules = of_kind(items, "DeviceTaintRule");
     if !rules.is_empty() {
-        let rule = text(&random.of(&rules)["metadata"]["name"]);
+        let rule = text(&random.pick(&rules)["metadata"]["name"]);
         questions.push(vec!["preview".to_owned(), "--rule".to_owned(), rule]);
     }
     for question in &mut questions {
@@ -349,7 +350,7 @@ fn questions(list: &Value, now: &str, random: &mut Random) -> Vec<Vec<String>> {
         questions.extend([vec!["devices".to_owned()], vec!["list".to_owned()]]);
         let pods = of_kind(items, "Pod");
         if !pods.is_empty() {
-            let metadata = &random.of(&pods)["metadata"];
+            let metadata = &random.pick(&pods)["metadata"];
             let name = format!("pod/{}", text(&metadata["name"]));
             questions.push(vec![
                 "explain".to_owned(),
@@ -370,7 +371,7 @@ fn target(devices: &[[String; 3]], random: &mut Random) -> Vec<String> {
     if devices.is_empty() {
         return vec!["--all-devices".to_owned()];
     }
-    let [driver, pool, device] = random.of(devices);
+    let [driver, pool, device] = random.pick(devices);
     match random.below(6) {
         0 => vec!["--all-devices".to_owned()],
         1 => vec!["--where".to_owned(), format!("device.driver == '{driver}'")],
@@ -382,13 +383,13 @@ fn target(devices: &[[String; 3]], random: &mut Random) -> Vec<String> {
 
 /// A taint that some claims of every kind of cluster tolerate.
 fn taint(random: &mut Random) -> String {
-    let key = random.of(&[
+    let key = random.pick(&[
         "example.com/key-0",
         "example.com/key-1",
         "example.com/ecc",
         "example.com/drain",
     ]);
-    let value = random.of(&["", "", "=one", "=high"]);
-    let effect = random.of(&["NoExecute", "NoExecute", "NoSchedule", "None"]);
+    let value = random.pick(&["", "", "=one", "=high"]);
+    let effect = random.pick(&["NoExecute", "NoExecute", "NoSchedule", "None"]);
     format!("{key}{value}:{effect}")
 }

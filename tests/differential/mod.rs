@@ -24,7 +24,8 @@ use std::thread;
 use serde_json::Value;
 
 use crate::harness::go_program::say;
-use crate::oracle::run::{fresh_seed, number};
+use crate::harness::number_in;
+use crate::oracle::run::fresh_seed;
 
 /// Differences that are printed; the rest is counted.
 const PRINTED: usize = 20;
@@ -101,8 +102,8 @@ impl Difference {
 fn decisions_are_those_of_the_commit_before() {
     let [before, after] =
         ["BEFORE", "AFTER"].map(|name| PathBuf::from(env::var(name).expect("two programs")));
-    let count = number("CLUSTERS").unwrap_or(2_000);
-    let seed = number("SEED").unwrap_or_else(|| fresh_seed() >> 32);
+    let count = number_in("CLUSTERS").unwrap_or(2_000);
+    let seed = number_in("SEED").unwrap_or_else(|| fresh_seed() >> 32);
     let folder = env::temp_dir().join(format!("differential-{seed}"));
     fs::create_dir_all(&folder).expect("a folder for the clusters");
     say(&format!("differential: seed {seed}, {count} clusters"));

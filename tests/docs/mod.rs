@@ -2,5 +2,4 @@
 
 mod files;
 mod links;
-mod permissions;
 mod printed;

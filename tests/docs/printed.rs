@@ -10,23 +10,27 @@ use crate::page::{Page, Setting, root};
 
 const PLUGIN: &str = env!("CARGO_BIN_EXE_kubectl-devicetaint");
 
-/// Programs that hand over to the plugin as kubectl and cargo do.
-const STAND_INS: [(&str, &str); 2] = [
-    (
-        "kubectl",
-        "#!/bin/sh\n[ \"$1\" = devicetaint ] || exit 99\nshift\nexec kubectl-devicetaint \"$@\"\n",
-    ),
+/// Programs of a reader who has the source, cargo and kubectl: `cargo run` runs the plugin, `cargo install` installs it,
+/// and kubectl finds plugins in `PATH`.
+const PROGRAMS: [(&str, &str); 2] = [
     (
         "cargo",
-        "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done\nshift\nexec kubectl-devicetaint \"$@\"\n",
+        "#!/bin/sh\ncase $1 in\n\
+         run) while [ \"$1\" != -- ]; do shift; done; shift; exec \"$PLUGIN\" \"$@\" ;;\n\
+         test) ;;\n\
+         install) ln -s \"$PLUGIN\" \"$BIN/kubectl-devicetaint\" ;;\n\
+         *) exit 98 ;;\nesac\n",
+    ),
+    (
+        "kubectl",
+        "#!/bin/sh\n[ \"$1\" = devicetaint ] || exit 98\nshift\ncommand -v kubectl-devicetaint >/dev/null || exit 99\nexec kubectl-devicetaint \"$@\"\n",
     ),
 ];
 
-/// A folder of programs: the plugin, and those that hand over to it.
+/// A folder of these programs.
 fn programs() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    symlink(PLUGIN, folder.path().join("kubectl-devicetaint")).unwrap();
-    for (name, script) in STAND_INS {
+    for (name, script) in PROGRAMS {
         let file = folder.path().join(name);
         std::fs::write(&file, script).unwrap();
         std::fs::set_permissions(&file, PermissionsExt::from_mode(0o755)).unwrap();
@@ -42,13 +46,16 @@ fn shell(programs: &Path) -> Command {
         .env("PATH", format!("{}:/usr/bin:/bin", programs.display()))
         // A home that does not exist, so that its name is the same everywhere.
         .env("HOME", "/home/you")
-        .env("TERM", "dumb");
+        .env("TERM", "dumb")
+        .env("PLUGIN", PLUGIN)
+        .env("BIN", programs);
     shell
 }
 
 #[test]
 fn commands_print_what_the_documentation_says() {
     let programs = programs();
+    symlink(PLUGIN, programs.path().join("kubectl-devicetaint")).unwrap();
     let mut run = 0;
     for path in every_page() {
         let page = Page::read(&path);
@@ -60,23 +67,6 @@ fn commands_print_what_the_documentation_says() {
     }
     assert!(run > 30, "only {run} commands");
 }
-
-/// Programs of a reader who has the source, cargo and kubectl: `cargo run` runs the program, `cargo install`
-/// installs it, and kubectl finds plugins in `PATH`.
-const NEWCOMER: [(&str, &str); 2] = [
-    (
-        "cargo",
-        "#!/bin/sh\ncase $1 in\n\
-         run) while [ \"$1\" != -- ]; do shift; done; shift; exec \"$PLUGIN\" \"$@\" ;;\n\
-         test) ;;\n\
-         install) ln -s \"$PLUGIN\" \"$BIN/kubectl-devicetaint\" ;;\n\
-         *) exit 98 ;;\nesac\n",
-    ),
-    (
-        "kubectl",
-        "#!/bin/sh\n[ \"$1\" = devicetaint ] || exit 98\nshift\ncommand -v kubectl-devicetaint >/dev/null || exit 99\nexec kubectl-devicetaint \"$@\"\n",
-    ),
-];
 
 /// The commands of a block, those that go on in the next line in one.
 fn typed(info: &str, content: &str) -> Vec<String> {
@@ -93,19 +83,12 @@ fn typed(info: &str, content: &str) -> Vec<String> {
 /// Text typed first has to be there: the plugin is installed before it is called.
 #[test]
 fn blocks_of_the_readme_work_in_their_order() {
-    let bin = tempfile::tempdir().unwrap();
-    for (name, script) in NEWCOMER {
-        let file = bin.path().join(name);
-        std::fs::write(&file, script).unwrap();
-        std::fs::set_permissions(&file, PermissionsExt::from_mode(0o755)).unwrap();
-    }
+    let bin = programs();
     let text = std::fs::read_to_string(root().join("README.md")).unwrap();
     let mut run = 0;
     for (info, content) in crate::page::code_blocks(&text) {
         for command in typed(&info, &text[content]) {
             let output = shell(bin.path())
-                .env("PLUGIN", PLUGIN)
-                .env("BIN", bin.path())
                 .args(["-c", &command])
                 .current_dir(root())
                 .output()

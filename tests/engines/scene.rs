@@ -7,8 +7,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 
 use crate::cluster::rules::support::{KEY, Run, World};
-use crate::harness::DEADLINE;
-use crate::harness::{ControlPlane, Reference, block_on, path_with, random_suffix, wait_for};
+use crate::harness::{ControlPlane, Reference, block_on, path_with, random_suffix};
 
 /// A device with a pod on it, a folder to work in, and a kubeconfig with two contexts.
 pub struct Scene {
@@ -64,12 +63,7 @@ impl Scene {
     pub fn free(&self) {
         block_on(async {
             let (plane, namespace) = (self.world.plane, &self.world.namespace);
-            plane.force_delete_pod(namespace, "train").await;
-            let pod = Reference::pod(namespace, "train");
-            wait_for("the pod is gone", DEADLINE, async || {
-                plane.get(&pod).await.is_none().then_some(())
-            })
-            .await;
+            plane.end_pod(namespace, "train").await;
             // The scheduler, which gives claims back, has not allocated this one.
             plane.delete(&Reference::claim(namespace, "train")).await;
         });
@@ -121,12 +115,7 @@ impl Scene {
                 block_on(async {
                     let (plane, namespace) = (self.world.plane, &self.world.namespace);
                     self.world.until_evicted("train").await;
-                    plane.force_delete_pod(namespace, "train").await;
-                    let pod = Reference::pod(namespace, "train");
-                    wait_for("the pod is gone", DEADLINE, async || {
-                        plane.get(&pod).await.is_none().then_some(())
-                    })
-                    .await;
+                    plane.end_pod(namespace, "train").await;
                 });
             });
             let done = work();

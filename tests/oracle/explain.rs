@@ -20,7 +20,7 @@ use crate::case::{Case, Family, Objects, START, any_case, list};
 use crate::harness::go_program::say;
 use crate::oracle::compare::{actual, deadlines};
 use crate::oracle::process::Oracle;
-use crate::oracle::run::{number, runner};
+use crate::oracle::run::{cases_or, runner};
 use crate::oracle::subject::{HORIZON, Subject};
 
 /// So many changes are made before the eyes of the controller.
@@ -36,8 +36,7 @@ struct Predicted {
 
 /// Explains every pod of `cases` clusters of each family.
 pub fn compare(seed: u64, cases: usize) {
-    let cases = number("DEVICETAINT_ORACLE_CASES")
-        .map_or(cases, |cases| usize::try_from(cases).expect("a number"));
+    let cases = cases_or(cases);
     let mut oracle = Oracle::start();
     let subject = Subject::of(&mut oracle);
     let mut predicted = Vec::new();
@@ -234,7 +233,10 @@ fn make(change: &SingleChange, objects: &mut Objects) {
                 .rules
                 .retain(|rule| rule["metadata"]["name"] != json!(change.rule));
         }
-        ChangeType::WithoutTaint => without_driver_taint(change, objects),
+        ChangeType::WithoutTaint => {
+            let device = change.device.as_deref().expect("a device");
+            without_driver_taint(change, device, &mut objects.slices);
+        }
         ChangeType::WithToleration => {
             let wanted = serde_json::to_value(&change.toleration).expect("JSON");
             let claim = claim(change, objects);
@@ -255,12 +257,6 @@ fn make(change: &SingleChange, objects: &mut Objects) {
     }
 }
 
-fn parts(change: &SingleChange) -> [String; 3] {
-    let device = change.device.as_deref().expect("a device");
-    let parts: Vec<String> = device.split('/').map(str::to_owned).collect();
-    parts.try_into().expect("three parts")
-}
-
 fn claim<'o>(change: &SingleChange, objects: &'o mut Objects) -> &'o mut Value {
     let wanted = change.claim.as_ref().expect("a claim");
     let mut claims = objects.claims.iter_mut();
@@ -271,25 +267,22 @@ fn claim<'o>(change: &SingleChange, objects: &'o mut Objects) -> &'o mut Value {
     found.expect("the claim")
 }
 
-fn without_driver_taint(change: &SingleChange, objects: &mut Objects) {
-    let [driver, pool, device] = parts(change);
-    let slices = objects.slices.iter_mut().filter(|slice| {
-        slice["spec"]["driver"] == *driver && slice["spec"]["pool"]["name"] == *pool
+/// Takes the taint that the change names from its device in the slices.
+pub fn without_driver_taint(change: &SingleChange, device: &str, slices: &mut [Value]) {
+    let parts: Vec<&str> = device.split('/').collect();
+    let of_pool = slices.iter_mut().filter(|slice| {
+        slice["spec"]["driver"] == *parts[0] && slice["spec"]["pool"]["name"] == *parts[1]
     });
-    for slice in slices {
-        let devices = slice["spec"]["devices"]
-            .as_array_mut()
-            .into_iter()
-            .flatten();
-        for published in devices.filter(|one| one["name"] == *device) {
-            if let Some(taints) = published["taints"].as_array_mut() {
-                let gone = change.taint.as_ref().map(ToString::to_string);
-                taints.retain(|taint| Some(spelled(taint)) != gone);
-            }
+    let devices = of_pool.filter_map(|slice| slice["spec"]["devices"].as_array_mut());
+    for device in devices.flatten().filter(|one| one["name"] == *parts[2]) {
+        if let Some(taints) = device["taints"].as_array_mut() {
+            let gone = change.taint.as_ref().map(ToString::to_string);
+            taints.retain(|taint| Some(spelled(taint)) != gone);
         }
     }
 }
 
+/// A taint as KEY[=VALUE]:EFFECT.
 fn spelled(taint: &Value) -> String {
     let text = |field: &str| taint[field].as_str().unwrap_or_default();
     match text("value") {

@@ -22,7 +22,8 @@ pub mod run;
 mod subject;
 
 use crate::case::Family;
-use run::{Run, fresh_seed, number};
+use crate::harness::number_in;
+use run::{Run, fresh_seed};
 
 /// Cases of a family with a fixed seed, the same on every machine: past agreement stays.
 const FIXED: usize = if crate::IS_FULL { 5_000 } else { 1_000 };
@@ -88,5 +89,5 @@ fn no_claim_of_fresh_clusters_is_said_to_have_no_replacement_that_has_one() {
 }
 
 fn clusters() -> u64 {
-    number("DEVICETAINT_ORACLE_CLUSTERS").unwrap_or(CLUSTERS)
+    number_in("DEVICETAINT_ORACLE_CLUSTERS").unwrap_or(CLUSTERS)
 }

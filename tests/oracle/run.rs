@@ -1,14 +1,11 @@
 //! Many cases, one after the other, and the smallest one that differs.
 
-use std::env;
-use std::hash::{BuildHasher, RandomState};
-
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use serde_json::Value;
 
 use crate::case::{Case, Family, any_case, list};
-use crate::harness::go_program::say;
+use crate::harness::{number_in, say};
 use crate::oracle::compare::{Outcome, actual, comparable, expected};
 use crate::oracle::process::Oracle;
 use crate::oracle::subject::Subject;
@@ -35,8 +32,7 @@ impl Run {
         Self {
             family,
             seed,
-            cases: number("DEVICETAINT_ORACLE_CASES")
-                .map_or(cases, |cases| usize::try_from(cases).expect("a number")),
+            cases: cases_or(cases),
             oracle,
             subject,
         }
@@ -121,16 +117,12 @@ impl Run {
 
 /// A new seed, or the one that is to be repeated.
 pub fn fresh_seed() -> u64 {
-    number("DEVICETAINT_ORACLE_SEED").unwrap_or_else(|| RandomState::new().hash_one("seed"))
+    number_in("DEVICETAINT_ORACLE_SEED").unwrap_or_else(crate::harness::fresh_seed)
 }
 
-/// The number in an environment variable, where it is set.
-pub fn number(variable: &str) -> Option<u64> {
-    let text = env::var(variable).ok()?;
-    Some(
-        text.parse()
-            .unwrap_or_else(|_| panic!("{variable} is no number: {text:?}")),
-    )
+/// The number of cases that the environment wants, or the usual one.
+pub fn cases_or(usual: usize) -> usize {
+    number_in("DEVICETAINT_ORACLE_CASES").map_or(usual, |it| usize::try_from(it).expect("small"))
 }
 
 /// Generator of the cases of a seed.

@@ -3,13 +3,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::Mutex;
 
 use tempfile::TempDir;
 
 use super::krew::{Plugin, install};
 use super::release;
 use super::support::{addressed, own_target, pack, root, succeeded, text};
+use crate::debian;
 use crate::harness::{PLUGIN, build_program};
 
 /// Commands of the manual page's programs, with Debian's package of each.
@@ -87,29 +87,6 @@ fn program(newcomer: &Newcomer) -> String {
     program.to_str().unwrap().to_owned()
 }
 
-/// Installs the readers of manual pages where that needs no password.
-fn need_readers() {
-    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    let _alone = ONE_AT_A_TIME.lock();
-    for (command, package) in READERS {
-        let is_here = || Path::new("/usr/bin").join(command).is_file();
-        if !is_here() {
-            eprintln!("packaging: installing {package} …");
-            for arguments in [&["update", "-q"][..], &["install", "-y", "-q", package]] {
-                let mut apt = Command::new("apt-get");
-                let _ = apt
-                    .args(arguments)
-                    .env("DEBIAN_FRONTEND", "noninteractive")
-                    .output();
-            }
-        }
-        assert!(
-            is_here(),
-            "these tests read manual pages: apt-get install {package}"
-        );
-    }
-}
-
 /// The commands that the documentation tells people to type, below a heading.
 fn documented(heading: &str) -> String {
     let page = fs::read_to_string(root().join("docs/src/install.md")).unwrap();
@@ -120,7 +97,9 @@ fn documented(heading: &str) -> String {
 
 #[test]
 fn an_archive_installs_as_documented_and_everything_works() {
-    need_readers();
+    for (command, package) in READERS {
+        debian::packaged(command, package);
+    }
     let newcomer = Newcomer::new();
     let home = newcomer.path("");
     let (program, into) = (program(&newcomer), home.to_str().unwrap());
@@ -169,7 +148,9 @@ fn an_archive_installs_as_documented_and_everything_works() {
 
 #[test]
 fn every_manual_page_renders_without_a_warning() {
-    need_readers();
+    for (command, package) in READERS {
+        debian::packaged(command, package);
+    }
     for page in fs::read_dir(root().join("man")).unwrap() {
         let page = page.unwrap().path();
         let output = Command::new("man")
@@ -199,12 +180,12 @@ fn krew_installs_it_and_completion_goes_where_krew_has_its_plugins() {
 
     let krew = newcomer.path(".krew");
     let plugin = Plugin::read(&copy.path().join("plugins/devicetaint.yaml"));
-    let mut platforms = plugin.platforms().iter();
+    let mut platforms = plugin.platforms().into_iter();
     let platform = platforms
         .find(|platform| platform.uri.contains(&own_target()))
         .unwrap();
     let archive = platform.uri.rsplit('/').next().unwrap();
-    let link = install(&plugin, platform, &release.join(archive), &krew);
+    let link = install(&plugin, &platform, &release.join(archive), &krew);
     let bin = krew.join("bin");
     assert_eq!(link, bin.join("kubectl-devicetaint"));
 

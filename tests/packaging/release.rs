@@ -41,7 +41,7 @@ fn a_release_can_be_installed_by_krew_on_every_platform() {
                 format!("{ADDRESS}/releases/download/{}", plugin.version())
             );
             let krew = tempfile::tempdir().unwrap();
-            install(&plugin, platform, &release.join(archive), krew.path());
+            install(&plugin, &platform, &release.join(archive), krew.path());
         }
     }
 }

@@ -7,8 +7,13 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Mutex;
 
-/// Path of the program. A missing one is installed where that needs no password.
+/// Path of the program, from the package of its name.
 pub fn program(name: &str) -> PathBuf {
+    packaged(name, name)
+}
+
+/// Path of the program. A missing one is installed from its package where that needs no password.
+pub fn packaged(name: &str, package: &str) -> PathBuf {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _alone = ONE_AT_A_TIME
         .lock()
@@ -16,10 +21,10 @@ pub fn program(name: &str) -> PathBuf {
     if let Some(found) = in_path(name) {
         return found;
     }
-    eprintln!("tests: installing {name} …");
+    eprintln!("tests: installing {package} …");
     for arguments in [
         &["update", "-q"][..],
-        &["install", "-y", "-q", "--no-install-recommends", name],
+        &["install", "-y", "-q", "--no-install-recommends", package],
     ] {
         let _ = Command::new("apt-get")
             .args(arguments)
@@ -27,7 +32,7 @@ pub fn program(name: &str) -> PathBuf {
             .output();
     }
     in_path(name).unwrap_or_else(|| {
-        panic!("these tests drive {name}, which is not here: install it (Debian: apt-get install {name})")
+        panic!("these tests drive {name}, which is not here: install it (Debian: apt-get install {package})")
     })
 }
 

@@ -106,8 +106,10 @@ impl<'a> Lane<'a> {
     }
 
     fn line(&self, command: usize) -> String {
-        let (line, _) = COMMANDS[command];
-        let line = line.replace("LANE", &self.name).replace("KEY", KEY);
+        let line = COMMANDS[command]
+            .0
+            .replace("LANE", &self.name)
+            .replace("KEY", KEY);
         format!("{line} --request-timeout 1s")
     }
 
@@ -123,7 +125,7 @@ impl<'a> Lane<'a> {
                 break spoiled;
             }
         };
-        let goal = COMMANDS[command].1;
+        let goal = &COMMANDS[command].1;
         let run = &spoiled.run;
         let expected = match goal {
             Goal::Refused => [4, 5].contains(&run.code),
@@ -150,7 +152,7 @@ impl<'a> Lane<'a> {
         calm: &'t Run,
         luck: Luck,
     ) -> Try<'t> {
-        let (line, goal) = COMMANDS[command];
+        let (line, goal) = &COMMANDS[command];
         Try {
             goal,
             ours: [&self.world.driver, &self.world.namespace],
@@ -326,7 +328,7 @@ fn all_of(pipe: Option<&mut impl std::io::Read>) -> String {
 
 #[test]
 fn what_is_printed_with_exit_0_is_true_whatever_goes_wrong() {
-    let plane = ControlPlane::start(&Variant::default().without_controllers().without_scheduler());
+    let plane = ControlPlane::start(&Variant::idle());
     let history = block_on(History::start(&plane));
     let seed = fresh_seed();
     let numbers = tries(TRIES);

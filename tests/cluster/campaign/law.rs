@@ -14,7 +14,7 @@ pub const TRY_AGAIN: i32 = 75;
 
 /// A run, and the rules before and after it.
 pub struct Try<'a> {
-    pub goal: Goal,
+    pub goal: &'a Goal,
     /// The names of the driver and the namespace that it is about.
     pub ours: [&'a str; 2],
     /// The lane's name, with which the names of its rules end.
@@ -66,7 +66,7 @@ impl Try<'_> {
             "it ends with a code that has a meaning",
             (0..=6).contains(&code)
                 || code == TRY_AGAIN
-                || (code == BROKEN_OFF && self.goal == Goal::BrokenOff),
+                || (code == BROKEN_OFF && *self.goal == Goal::BrokenOff),
         );
         let lies = told::lies(self.run, self.history, self.doubled);
         check(
@@ -79,7 +79,7 @@ impl Try<'_> {
         );
         check("what is printed is true", self.lines_are_true());
         if code == 0 {
-            let is_reached = self.is_reached() || self.goal == Goal::BrokenOff;
+            let is_reached = self.is_reached() || *self.goal == Goal::BrokenOff;
             let lines =
                 (!is_reached).then(|| normal::lines_of_one(&self.run.stdout, &self.calm.stdout));
             check(&format!("the goal is reached: {lines:#?}"), is_reached);
@@ -87,7 +87,7 @@ impl Try<'_> {
         } else {
             check(
                 "what a failure says of changes is true",
-                self.account_is_true() || self.goal == Goal::BrokenOff,
+                self.account_is_true() || *self.goal == Goal::BrokenOff,
             );
         }
         check(

@@ -262,7 +262,7 @@ fn trials(seed: u64) -> Vec<Trial> {
 
 #[test]
 fn every_subset_of_the_permissions_gives_the_right_result_or_names_what_is_missing() {
-    let plane = ControlPlane::start(&Variant::default().without_controllers().without_scheduler());
+    let plane = ControlPlane::start(&Variant::idle());
     block_on(grant(&plane, PREFIX, &RIGHTS));
     let seed = fresh_seed();
     let trials = trials(seed);

@@ -89,44 +89,14 @@ impl Subset {
 
 /// Makes a group for each right, `PREFIX-0` and so on, and waits until the server knows.
 pub async fn grant(plane: &ControlPlane, prefix: &str, rights: &[Right]) {
-    let rbac = "rbac.authorization.k8s.io";
-    let version = format!("{rbac}/v1");
     for (place, right) in rights.iter().enumerate() {
-        let name = format!("{prefix}-{place}");
-        let rules: Vec<Value> = right
-            .kinds
-            .iter()
-            .map(|(group, plural)| {
-                json!({"apiGroups": [group], "resources": [plural], "verbs": right.verbs})
-            })
+        let kinds = right.kinds.iter();
+        let rules: Vec<Value> = kinds
+            .map(|(group, plural)| json!({"apiGroups": [group], "resources": [plural], "verbs": right.verbs}))
             .collect();
         plane
-            .create(&[
-                json!({"apiVersion": version, "kind": "ClusterRole", "metadata": {"name": name}, "rules": rules}),
-                json!({
-                    "apiVersion": version, "kind": "ClusterRoleBinding", "metadata": {"name": name},
-                    "roleRef": {"apiGroup": rbac, "kind": "ClusterRole", "name": name},
-                    "subjects": [{"apiGroup": rbac, "kind": "Group", "name": name}],
-                }),
-            ])
+            .allow("Group", &format!("{prefix}-{place}"), &rules)
             .await;
-    }
-    for (place, right) in rights.iter().enumerate() {
-        let (group, plural) = right.kinds[0];
-        let review = json!({
-            "apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
-            "spec": {
-                "user": prefix, "groups": [format!("{prefix}-{place}")],
-                "resourceAttributes": {"group": group, "resource": plural, "verb": right.verbs[0]},
-            },
-        });
-        let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
-        wait_for("the permissions are in force", DEADLINE, async || {
-            let answer = plane.request(Method::POST, path, Some(&review)).await;
-            let body = answer.and_then(crate::harness::Answer::success).ok()?;
-            (body["status"]["allowed"] == true).then_some(())
-        })
-        .await;
     }
 }
 

@@ -6,8 +6,7 @@ use super::normal;
 use super::rights::{Right, grant, overdue_pod};
 use crate::cluster::rules::support::{KEY, Run, World};
 use crate::harness::{
-    ControlPlane, DEADLINE, Reference, Variant, block_on, objects::rule, random_suffix, text,
-    wait_for,
+    ControlPlane, Reference, Variant, block_on, objects::rule, random_suffix, text,
 };
 #[cfg(unix)]
 use crate::page::{Page, Setting};
@@ -130,7 +129,7 @@ async fn prepare(world: &World<'_>) {
 
 #[test]
 fn with_its_role_every_command_works_and_with_less_one_says_what_is_missing() {
-    let plane = ControlPlane::start(&Variant::default().without_controllers().without_scheduler());
+    let plane = ControlPlane::start(&Variant::idle());
     let world = block_on(World::new(&plane));
     block_on(prepare(&world));
     let everything: Vec<&str> = READS.into_iter().chain(WRITES).collect();
@@ -144,9 +143,7 @@ fn with_its_role_every_command_works_and_with_less_one_says_what_is_missing() {
         ("dedicator", &DEDICATES[..]),
     ] {
         let manifest = applied(&plane, role);
-        let group = format!("{role}-{}", random_suffix());
-        let name = manifest["metadata"]["name"].as_str().expect("a name");
-        block_on(bind(&plane, name, &group));
+        let group = group_of(&plane, role, &manifest);
         let rights = rights(&manifest);
         let pieces = format!("piece-of-{role}");
         block_on(grant(&plane, &pieces, &rights));
@@ -216,22 +213,12 @@ fn what_is_denied_is_told_as_the_page_says() {
     page.check(Setting::Live, || plane.command("bash"));
 }
 
-/// Gives the role to a group, and waits until the server knows.
-async fn bind(plane: &ControlPlane, role: &str, group: &str) {
-    let rbac = "rbac.authorization.k8s.io";
-    plane
-        .create(&[json!({
-            "apiVersion": format!("{rbac}/v1"), "kind": "ClusterRoleBinding", "metadata": {"name": group},
-            "roleRef": {"apiGroup": rbac, "kind": "ClusterRole", "name": role},
-            "subjects": [{"apiGroup": rbac, "kind": "Group", "name": group}],
-        })])
-        .await;
-    let groups = format!("--as-group={group}");
-    wait_for("the role is in force", DEADLINE, async || {
-        let output = plane.kubectl(&["auth", "can-i", "list", "pods", "--as=x", &groups]);
-        output.status.success().then_some(())
-    })
-    .await;
+/// A new group with the role of this manifest.
+fn group_of(plane: &ControlPlane, role: &str, manifest: &Value) -> String {
+    let group = format!("{role}-{}", random_suffix());
+    let rules = manifest["rules"].as_array().expect("rules");
+    block_on(plane.allow("Group", &group, rules));
+    group
 }
 
 #[test]
@@ -239,9 +226,7 @@ fn an_operator_may_not_dedicate_devices_and_nothing_is_tainted() {
     let plane = ControlPlane::shared();
     let world = block_on(World::new(plane));
     let manifest = applied(plane, "operator");
-    let group = format!("operator-{}", random_suffix());
-    let name = manifest["metadata"]["name"].as_str().expect("a name");
-    block_on(bind(plane, name, &group));
+    let group = group_of(plane, "operator", &manifest);
     let line = format!(
         "dedicate GPU0 --to {} --yes --as={group} --as-group={group}",
         world.namespace

@@ -5,7 +5,6 @@
 //! taint deletes it, whatever the answer was. The engine's earlier answers have to be the server's.
 
 use std::collections::BTreeMap;
-use std::hash::{BuildHasher, RandomState};
 
 use futures::{StreamExt, stream};
 use http::StatusCode;
@@ -14,14 +13,14 @@ use kubectl_devicetaint::engine::{ProposedTaint, disruption, preview};
 use kubectl_devicetaint::model::{DeviceSelector, Effect, PodDisruptionBudget, Reading, Taint};
 use proptest::prelude::{Strategy, any};
 use proptest::strategy::ValueTree;
-use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use proptest::{collection, option, prop_oneof, sample};
 use serde_json::{Value, json};
 
 use super::{now, verdicts};
 use crate::harness::{
-    ControlPlane, DEADLINE, Reference, Variant, driver_name, objects, say, wait_for,
+    ControlPlane, DEADLINE, Reference, Variant, driver_name, fresh_seed, objects, say, wait_for,
 };
+use crate::oracle::run::runner;
 
 /// Namespaces whose budgets are compared.
 const SITUATIONS: usize = 200;
@@ -106,11 +105,8 @@ fn situation() -> impl Strategy<Value = Situation> {
 }
 
 fn situations() -> (u64, Vec<Situation>) {
-    let seed = RandomState::new().hash_one("budgets");
-    let mut bytes = [0; 32];
-    bytes[..8].copy_from_slice(&seed.to_le_bytes());
-    let random = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
-    let mut runner = TestRunner::new_with_rng(Config::default(), random);
+    let seed = fresh_seed();
+    let mut runner = runner(seed);
     let strategy = situation();
     let made = (0..SITUATIONS).map(|_| {
         let tree = strategy
@@ -131,7 +127,7 @@ struct Loaded {
 #[tokio::test]
 async fn budgets_answer_as_the_real_eviction_api_does() {
     let variant = Variant::default()
-        .with_only_controller("disruption-controller")
+        .with_controllers("disruption-controller")
         .without_scheduler();
     let plane = ControlPlane::start(&variant);
     let (seed, situations) = situations();

@@ -5,11 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use crate::harness::{
-    ControlPlane, DEADLINE, Reference, Variant, block_on, driver_name, objects, text, wait_for,
+    ControlPlane, DEADLINE, Reference, block_on, driver_name, objects, text, wait_for,
 };
 
-const CONTROLLERS: &str =
-    "device-taint-eviction-controller,resourceclaim-controller,job-controller";
 const TAINT: &str = "example.com/broken:NoExecute";
 
 /// Failure policies of Jobs, with true if one eviction fails the Job for good.
@@ -98,7 +96,7 @@ fn passes(plane: &ControlPlane, driver: &str, guard: &str) -> bool {
 
 #[test]
 fn what_becomes_of_jobs_is_what_the_real_controller_does() {
-    let plane = ControlPlane::start(&Variant::default().with_only_controller(CONTROLLERS));
+    let plane = crate::cluster::drained::stage::plane();
     let (driver, namespace) = (driver_name(), block_on(plane.namespace()));
     let jobs = jobs();
     let devices: Vec<String> = (0..jobs.len())
@@ -118,31 +116,31 @@ fn what_becomes_of_jobs_is_what_the_real_controller_does() {
             plane.create(&[job(&namespace, name, failures)]).await;
         }
         wait_for("every pod has a node", DEADLINE, async || {
-            let pods = pods(&plane, &namespace);
+            let pods = pods(plane, &namespace);
             let mut all = pods.values().flatten();
             let placed = all.all(|pod| pod["spec"]["nodeName"].is_string());
             (pods.len() == jobs.len() && placed).then_some(())
         })
         .await;
     });
-    let before = pods(&plane, &namespace);
+    let before = pods(plane, &namespace);
     // None of them is ready: all of them still recover from having been made.
-    assert!(!passes(&plane, &driver, "workloads.recovering>0"));
+    assert!(!passes(plane, &driver, "workloads.recovering>0"));
     let ready = json!({"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]});
     for pod in before.values().flatten() {
         block_on(plane.patch_status(&Reference::pod(&namespace, name_of(pod)), &ready));
     }
     block_on(wait_for("the Jobs know that", DEADLINE, async || {
-        passes(&plane, &driver, "workloads.recovering>0").then_some(())
+        passes(plane, &driver, "workloads.recovering>0").then_some(())
     }));
 
     let fail = jobs.iter().filter(|(_, _, fails)| *fails).count();
     assert!(!passes(
-        &plane,
+        plane,
         &driver,
         &format!("jobs.failed>{}", fail - 1)
     ));
-    assert!(passes(&plane, &driver, &format!("jobs.failed>{fail}")));
+    assert!(passes(plane, &driver, &format!("jobs.failed>{fail}")));
     let previewed = plane.plugin(&["preview", &driver, TAINT, "-o", "json"]);
     let previewed: Value = serde_json::from_slice(&previewed.stdout).expect("JSON");
     let hazards = |name: &str| {
@@ -183,7 +181,7 @@ fn what_becomes_of_jobs_is_what_the_real_controller_does() {
                 conditions.any(|one| one["type"] == "Failed" && one["status"] == "True")
             });
             assert!(!has_failed || *fails, "{name}: {job:#}");
-            let now = pods(&plane, &namespace);
+            let now = pods(plane, &namespace);
             let is_new =
                 |pod: &Value| pod["metadata"]["uid"] != before[*name][0]["metadata"]["uid"];
             let made_again = now.get(*name).is_some_and(|pods| pods.iter().any(is_new));

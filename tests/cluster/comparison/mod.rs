@@ -5,25 +5,26 @@
 //! of compared clusters is printed.
 
 mod budgets;
-mod case;
+pub mod case;
 mod jobs;
 mod pending;
 mod scheduled;
 mod verdicts;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::hash::{BuildHasher, RandomState};
 
 use case::LiveCase;
 use futures::{StreamExt, stream};
 use jiff::Timestamp;
 use proptest::strategy::{Strategy, ValueTree};
-use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use serde_json::Value;
 use verdicts::Words;
 
 use crate::case::{Family, any_case};
-use crate::harness::{ControlPlane, DEADLINE, Reference, Variant, random_suffix, say, wait_for};
+use crate::harness::{
+    ControlPlane, DEADLINE, Reference, Variant, fresh_seed, random_suffix, say, wait_for,
+};
+use crate::oracle::run::runner;
 
 /// Clusters whose conditions are compared.
 const PREVIEWS: usize = 120;
@@ -43,19 +44,16 @@ fn now() -> Timestamp {
 }
 
 /// Only the eviction controller: the others would repair the odd clusters.
-fn eviction_controller_alone() -> ControlPlane {
+fn eviction_controller_alone() -> &'static ControlPlane {
     let variant = Variant::default()
-        .with_only_controller("device-taint-eviction-controller")
+        .with_controllers("device-taint-eviction-controller")
         .without_scheduler();
-    ControlPlane::start(&variant)
+    ControlPlane::of(&variant)
 }
 
 fn any_cases(family: Family, count: usize) -> (u64, Vec<LiveCase>) {
-    let seed = RandomState::new().hash_one("seed");
-    let mut bytes = [0; 32];
-    bytes[..8].copy_from_slice(&seed.to_le_bytes());
-    let random = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
-    let mut runner = TestRunner::new_with_rng(Config::default(), random);
+    let seed = fresh_seed();
+    let mut runner = runner(seed);
     let strategy = any_case(family);
     let start = now().as_second();
     let run = random_suffix();
@@ -93,8 +91,8 @@ async fn conditions_of_random_clusters_are_those_of_the_real_controller() {
 
     for attempt in 1.. {
         plane.create(&rules).await;
-        let theirs = conditions_of(&plane, &rules).await;
-        let ours = verdicts::conditions(&verdicts::read(&plane).await, now());
+        let theirs = conditions_of(plane, &rules).await;
+        let ours = verdicts::conditions(&verdicts::read(plane).await, now());
         rules.retain(|rule| ours.get(&name(rule)) != theirs.get(&name(rule)));
         let Some(rule) = rules.first() else {
             break;
@@ -156,16 +154,16 @@ async fn evictions_in_random_clusters_are_those_of_the_real_controller() {
         "every pod is evicted that should be",
         DEADLINE,
         async || {
-            let present = pods(&plane).await;
+            let present = pods(plane).await;
             left.retain(|pod| present.get(pod).is_some_and(|pod| !is_leaving(pod)));
             left.is_empty().then_some(())
         },
     )
     .await;
     // The objects of a rule have been evaluated when its condition is there.
-    conditions_of(&plane, &rules).await;
+    conditions_of(plane, &rules).await;
 
-    let present = pods(&plane).await;
+    let present = pods(plane).await;
     let evicted: BTreeSet<String> = all
         .iter()
         .filter(|pod| !terminating.contains(*pod) && present.get(*pod).is_none_or(is_leaving))

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::stage::{claim, dedicate, end, plane, stage};
+use super::stage::{claim, dedicate, end, kubectl, plane, stage, user};
 use crate::cluster::rules::support::World;
 use crate::harness::Reference;
 
@@ -53,20 +53,8 @@ fn added(object: &Value) -> usize {
 async fn every_manifest_of_the_team_can_be_applied_twice() {
     let (world, _shared) = stage().await;
     let group = world.namespace.clone();
-    let rights = [json!({
-        "apiGroups": ["resource.k8s.io"],
-        "resources": ["resourceclaims", "resourceclaimtemplates"], "verbs": ["*"],
-    })];
-    let user = plane().kubeconfig_for(&rights).await.name;
-    let kubectl = |verb: &[&str], manifest: &Value| -> Result<(), String> {
-        let name = manifest["metadata"]["name"].as_str().expect("a name");
-        let file = plane().folder().join(format!("{group}-{name}.json"));
-        std::fs::write(&file, manifest.to_string()).expect("a file");
-        let (user, file) = (format!("--as={user}"), file.display().to_string());
-        let output = plane().kubectl(&[verb, &[&user, "-f", &file]].concat());
-        let error = String::from_utf8_lossy(&output.stderr).into_owned();
-        output.status.success().then_some(()).ok_or(error)
-    };
+    let user = user().await;
+    let kubectl = |verb: &[&str], manifest: &Value| kubectl(&user, verb, manifest);
     let before = manifests(&world, "before").remove(0);
     kubectl(&["apply"], &before).expect("a claim");
     dedicate(&world, "GPU0", &format!("--to {group}"));
@@ -116,11 +104,9 @@ async fn a_namespace_of_two_dedications_keeps_both_tolerations() {
         dedicate(&world, device, &format!("--to {group} --name {name}"));
     }
     let manifest = claim(&world, &group, "both", Value::Null);
-    let file = plane().folder().join(format!("{group}-both.json"));
-    std::fs::write(&file, manifest.to_string()).expect("a file");
+    let user = user().await;
     for _ in 0..2 {
-        let output = plane().kubectl(&["apply", "-f", &file.display().to_string()]);
-        assert!(output.status.success(), "{output:#?}");
+        kubectl(&user, &["apply"], &manifest).expect("it is applied");
         let stored = plane()
             .get(&Reference::of(&manifest))
             .await

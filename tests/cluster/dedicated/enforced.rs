@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::stage::{
-    ADMISSION, allocated, claim, dedicate, end, lets_in, plane, policies, refuses, serving, stage,
-    stage_alone, unschedulable, waiting_pod,
+    ADMISSION, allocated, claim, dedicate, end, kubectl, lets_in, plane, policies, refuses,
+    serving, stage, stage_alone, unschedulable, user, waiting_pod,
 };
 use crate::harness::{DEADLINE, Proxy, Reference, wait_for};
 
@@ -56,56 +56,34 @@ async fn a_claim_of_the_group_gets_a_dedicated_device_and_anothers_does_not() {
     allocated(&other, "theirs").await;
 }
 
+/// Tolerations in claims of another namespace.
+const TOLERATIONS: &str = r#"refused {"key": "KEY", "value": "GROUP"}
+refused {"key": "KEY", "value": "GROUP", "effect": "NoSchedule"}
+refused {"key": "KEY", "value": "GROUP", "effect": "NoExecute"}
+refused {"key": "KEY", "operator": "Exists"}
+refused {"key": "KEY", "operator": "Exists", "effect": "NoExecute"}
+refused {"operator": "Exists"}
+refused {"operator": "Exists", "effect": "NoSchedule"}
+refused {"operator": "Exists", "effect": "NoExecute"}
+refused {"operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 5}
+created {"key": "example.com/x", "operator": "Exists"}
+created {"key": "KEY", "value": "another"}"#;
+
 #[tokio::test]
 async fn an_ordinary_user_of_another_namespace_cannot_tolerate_the_taint() {
     let (world, _alone) = stage_alone().await;
     let (group, other) = (world.namespace.clone(), plane().namespace().await);
-    let rights = [json!({
-        "apiGroups": ["resource.k8s.io"],
-        "resources": ["resourceclaims", "resourceclaimtemplates"], "verbs": ["*"],
-    })];
-    let user = plane().kubeconfig_for(&rights).await.name;
+    let user = user().await;
     dedicate(&world, "GPU0", &format!("--to {group}"));
     // Without a pause: the command ends when the policies are in effect.
-    let create = |object: &Value| -> Result<(), String> {
-        let name = object["metadata"]["name"].as_str().expect("a name");
-        let file = plane().folder().join(format!("{other}-{name}.json"));
-        std::fs::write(&file, object.to_string()).expect("a file");
-        let (user, file) = (format!("--as={user}"), file.display().to_string());
-        let output = plane().kubectl(&["create", &user, "-f", &file]);
-        let error = String::from_utf8_lossy(&output.stderr).into_owned();
-        output.status.success().then_some(()).ok_or(error)
-    };
-    let key = "devicetaint.dev/dedicated";
+    let create = |object: &Value| kubectl(&user, &["create"], object);
     let mut objects: Vec<(Value, bool)> = Vec::new();
-    for (number, (toleration, refused)) in [
-        (json!({"key": key, "value": group}), true),
-        (
-            json!({"key": key, "value": group, "effect": "NoSchedule"}),
-            true,
-        ),
-        (
-            json!({"key": key, "value": group, "effect": "NoExecute"}),
-            true,
-        ),
-        (json!({"key": key, "operator": "Exists"}), true),
-        (
-            json!({"key": key, "operator": "Exists", "effect": "NoExecute"}),
-            true,
-        ),
-        (json!({"operator": "Exists"}), true),
-        (json!({"operator": "Exists", "effect": "NoSchedule"}), true),
-        (json!({"operator": "Exists", "effect": "NoExecute"}), true),
-        (
-            json!({"operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 5}),
-            true,
-        ),
-        (json!({"key": "example.com/x", "operator": "Exists"}), false),
-        (json!({"key": key, "value": "another"}), false),
-    ]
-    .into_iter()
-    .enumerate()
-    {
+    let tolerations = TOLERATIONS.replace("KEY", "devicetaint.dev/dedicated");
+    let tolerations = tolerations.replace("GROUP", &group);
+    for (number, line) in tolerations.lines().enumerate() {
+        let (refused, toleration) = line.split_once(' ').expect("two words");
+        let refused = refused == "refused";
+        let toleration: Value = serde_json::from_str(toleration).expect("JSON");
         let of = |name: &str| {
             claim(
                 &world,

@@ -26,7 +26,7 @@ pub const POLICIES: [&str; 4] = [
 /// The control plane of these tests.
 pub fn plane() -> &'static ControlPlane {
     static PLANE: OnceLock<ControlPlane> = OnceLock::new();
-    PLANE.get_or_init(|| ControlPlane::start(&Variant::default().with_older_policies()))
+    PLANE.get_or_init(|| ControlPlane::start(&Variant::default()))
 }
 
 /// Dedications refuse tolerations of every taint in all namespaces: who has such in claims of its own must not
@@ -35,15 +35,8 @@ static SHARED: RwLock<()> = RwLock::const_new(());
 
 /// A stage beside others, for who makes no claims with tolerations of every taint.
 pub async fn stage() -> (World<'static>, RwLockReadGuard<'static, ()>) {
-    build_with(|driver, node| vec![slice(driver, node, &DEVICES)]).await
-}
-
-/// As [`stage`], with other slices of a driver and a node.
-pub async fn build_with(
-    slices: impl FnOnce(&str, &str) -> Vec<Value>,
-) -> (World<'static>, RwLockReadGuard<'static, ()>) {
     let shared = SHARED.read().await;
-    (build(slices).await, shared)
+    (build().await, shared)
 }
 
 /// The devices of a stage.
@@ -52,7 +45,7 @@ const DEVICES: [&str; 3] = ["gpu-0", "gpu-1", "gpu-2"];
 /// A stage with no dedication but its own.
 pub async fn stage_alone() -> (World<'static>, RwLockWriteGuard<'static, ()>) {
     let alone = SHARED.write().await;
-    let world = build(|driver, node| vec![slice(driver, node, &DEVICES)]).await;
+    let world = build().await;
     // The server forgets policies a moment after they are gone.
     let asked = claim(
         &world,
@@ -68,13 +61,12 @@ pub async fn stage_alone() -> (World<'static>, RwLockWriteGuard<'static, ()>) {
 }
 
 /// A node of its own with devices, on which the scheduler puts pods.
-async fn build(slices: impl FnOnce(&str, &str) -> Vec<Value>) -> World<'static> {
+async fn build() -> World<'static> {
     let (driver, node) = (driver_name(), format!("node-{}", random_suffix()));
     let plane = plane();
     plane.ready_node(&node).await;
-    let mut objects = vec![class(&driver)];
-    objects.extend(slices(&driver, &node));
-    plane.create(&objects).await;
+    let slice = slice(&driver, &node, &DEVICES);
+    plane.create(&[class(&driver), slice]).await;
     let mut world = World::bare(plane, driver, node);
     world.namespace = plane.namespace().await;
     world
@@ -192,6 +184,25 @@ pub fn dedicate(world: &World<'_>, devices: &str, flags: &str) -> Run {
     world
         .run(&format!("dedicate {devices} {flags} --yes"))
         .ended(0)
+}
+
+/// Runs kubectl with a manifest, as a user; the error is its message.
+pub fn kubectl(user: &str, verb: &[&str], manifest: &Value) -> Result<(), String> {
+    let file = plane().folder().join(format!("{}.json", random_suffix()));
+    std::fs::write(&file, manifest.to_string()).expect("a file");
+    let (user, file) = (format!("--as={user}"), file.display().to_string());
+    let output = plane().kubectl(&[verb, &[&user, "-f", &file]].concat());
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    output.status.success().then_some(()).ok_or(error)
+}
+
+/// A user of claims and templates in every namespace.
+pub async fn user() -> String {
+    let rights = json!({
+        "apiGroups": ["resource.k8s.io"],
+        "resources": ["resourceclaims", "resourceclaimtemplates"], "verbs": ["*"],
+    });
+    plane().kubeconfig_for(&[rights]).await.name
 }
 
 /// Ends a dedication.

@@ -1,7 +1,6 @@
 //! `drain`, `drain status` and `restore` with workloads, budgets and monitors.
 
 mod interrupted;
-mod refused;
 mod restarts;
 pub mod stage;
 mod whole;

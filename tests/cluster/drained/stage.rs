@@ -26,7 +26,7 @@ pub fn plane() -> &'static ControlPlane {
         let controllers = "device-taint-eviction-controller,resourceclaim-controller,\
             deployment-controller,replicaset-controller,job-controller,statefulset-controller,\
             disruption-controller";
-        ControlPlane::start(&Variant::default().with_only_controller(controllers))
+        ControlPlane::start(&Variant::default().with_controllers(controllers))
     })
 }
 
@@ -283,7 +283,7 @@ impl Drop for Stage {
 }
 
 /// A pod with a claim of this template.
-fn pod_spec(template: &str) -> Value {
+pub fn pod_spec(template: &str) -> Value {
     json!({
         "terminationGracePeriodSeconds": 1,
         "containers": [{

@@ -28,45 +28,42 @@ impl ControlPlane {
             .get(index)
             .expect("there are more users than tests need")
             .clone();
-        let name = &user.name;
+        self.allow("User", &user.name, rules).await;
+        user
+    }
+
+    /// Allows a subject, a `User` or a `Group`, what the `rules` of a ClusterRole allow, and waits until the server knows:
+    /// it takes a moment to notice new roles.
+    pub async fn allow(&self, kind: &str, subject: &str, rules: &[Value]) {
         let group = "rbac.authorization.k8s.io";
         let version = format!("{group}/v1");
         self.create(&[
-            json!({"apiVersion": version, "kind": "ClusterRole", "metadata": {"name": name}, "rules": rules}),
+            json!({"apiVersion": version, "kind": "ClusterRole", "metadata": {"name": subject}, "rules": rules}),
             json!({
-                "apiVersion": version, "kind": "ClusterRoleBinding", "metadata": {"name": name},
-                "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": name},
-                "subjects": [{"apiGroup": group, "kind": "User", "name": name}],
+                "apiVersion": version, "kind": "ClusterRoleBinding", "metadata": {"name": subject},
+                "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": subject},
+                "subjects": [{"apiGroup": group, "kind": kind, "name": subject}],
             }),
         ])
         .await;
         for rule in rules {
+            let attributes = json!({
+                "group": rule["apiGroups"][0],
+                "resource": rule["resources"][0],
+                "verb": rule["verbs"][0],
+                "name": rule["resourceNames"][0].as_str().unwrap_or_default(),
+            });
+            let review = json!({
+                "apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
+                "spec": {"user": subject, "groups": [subject], "resourceAttributes": attributes},
+            });
+            let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
             wait_for("the permissions are in force", DEADLINE, async || {
-                self.allowed(name, rule).await.then_some(())
+                let answer = self.request(Method::POST, path, Some(&review)).await;
+                let answer = answer.and_then(super::Answer::success).ok()?;
+                (answer["status"]["allowed"] == true).then_some(())
             })
             .await;
         }
-        user
-    }
-
-    /// True if the user may already do the first thing that `rule` allows. The server takes a moment to
-    /// notice new roles.
-    async fn allowed(&self, user: &str, rule: &Value) -> bool {
-        let attributes = json!({
-            "group": rule["apiGroups"][0],
-            "resource": rule["resources"][0],
-            "verb": rule["verbs"][0],
-            "name": rule["resourceNames"][0].as_str().unwrap_or_default(),
-        });
-        let review = json!({
-            "apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
-            "spec": {"user": user, "resourceAttributes": attributes},
-        });
-        let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
-        let answer = self
-            .request(Method::POST, path, Some(&review))
-            .await
-            .expect("the server answers");
-        answer.success().expect("a review can be made")["status"]["allowed"] == true
     }
 }

@@ -348,6 +348,16 @@ impl ControlPlane {
         .await;
     }
 
+    /// As [`Self::force_delete_pod`], and waits until the pod is gone.
+    pub async fn end_pod(&self, namespace: &str, name: &str) {
+        self.force_delete_pod(namespace, name).await;
+        let pod = Reference::pod(namespace, name);
+        wait::wait_for("the pod is gone", wait::DEADLINE, async || {
+            self.get(&pod).await.is_none().then_some(())
+        })
+        .await;
+    }
+
     async fn changed(&self, method: Method, path: &str, body: Option<&Value>) -> Value {
         let answer = self.request(method.clone(), path, body).await;
         answer

@@ -73,8 +73,6 @@ pub struct Spoiled {
     pub breaks: bool,
     /// Something follows the body.
     pub more: Vec<u8>,
-    /// A bit flips at so many thousandths of the body.
-    pub flipped: Option<usize>,
     /// The answer has no date.
     pub undated: bool,
 }
@@ -115,14 +113,6 @@ impl Fault {
         })
     }
 
-    /// A bit flips at so many thousandths of the body.
-    pub fn flipped(thousandths: usize) -> Self {
-        Self::Spoiled(Spoiled {
-            flipped: Some(thousandths),
-            ..Spoiled::default()
-        })
-    }
-
     /// The answer has no date.
     pub fn undated() -> Self {
         Self::Spoiled(Spoiled {
@@ -140,16 +130,11 @@ impl Spoiled {
             body.truncate(announced * thousandths / 1000);
         }
         body.extend(&self.more);
-        if let Some(thousandths) = self.flipped
-            && let Some(byte) = body.get_mut(announced * thousandths / 1000)
-        {
-            *byte ^= 1;
-        }
         if self.breaks { announced } else { body.len() }
     }
 
     pub(super) fn is_harmful(&self) -> bool {
-        self.kept.is_some() || self.breaks || !self.more.is_empty() || self.flipped.is_some()
+        self.kept.is_some() || self.breaks || !self.more.is_empty()
     }
 }
 

@@ -47,10 +47,6 @@ impl<E: DeserializeOwned + Send + 'static> Machine<E> {
         let event = self.events.recv_timeout(DEADLINE);
         event.map_err(|error| format!("no response from the program: {error}"))?
     }
-
-    pub(super) fn process_id(&self) -> u32 {
-        self.child.id()
-    }
 }
 
 impl<E> Drop for Machine<E> {

@@ -22,11 +22,8 @@ pub struct Node {
 struct Ready {
     name: String,
     driver: String,
-    folder: PathBuf,
     socket: PathBuf,
     prepared: PathBuf,
-    #[serde(rename = "processIDs")]
-    process_ids: BTreeMap<String, u32>,
 }
 
 /// A line from `node up`.
@@ -54,22 +51,15 @@ impl Node {
     ///
     /// Panics with one line where that is not possible, because it needs root and mounts of its own.
     pub fn start(plane: &ControlPlane, name: &str, driver: &str) -> Self {
-        Self::try_start(plane, name, driver, &[]).unwrap_or_else(|reason| panic!("{reason}"))
+        Self::try_start(plane, name, driver).unwrap_or_else(|reason| panic!("{reason}"))
     }
 
-    /// As [`Self::start`], with more flags of `node up`.
-    pub fn try_start(
-        plane: &ControlPlane,
-        name: &str,
-        driver: &str,
-        flags: &[&str],
-    ) -> Result<Self, String> {
+    fn try_start(plane: &ControlPlane, name: &str, driver: &str) -> Result<Self, String> {
         let mut command = Command::new(program::build_node()?);
         command
-            .args(["up", "--machine", "--name", name, "--driver", driver])
+            .args(["up", "--name", name, "--driver", driver])
             .arg("--kubeconfig")
-            .arg(plane.kubeconfig())
-            .args(flags);
+            .arg(plane.kubeconfig());
         let mut machine = Machine::open(command)?;
         match machine.event()? {
             Event::Ready(ready) => Ok(Self { ready, machine }),
@@ -91,21 +81,6 @@ impl Node {
     /// Socket of its kubelet for pod resources.
     pub fn socket(&self) -> &Path {
         &self.ready.socket
-    }
-
-    /// Its files, which end with it.
-    pub fn folder(&self) -> &Path {
-        &self.ready.folder
-    }
-
-    /// Its processes when it was started, by role.
-    pub fn process_ids(&self) -> &BTreeMap<String, u32> {
-        &self.ready.process_ids
-    }
-
-    /// The process that owns all of them.
-    pub fn owner_process_id(&self) -> u32 {
-        self.machine.process_id()
     }
 
     /// Does something to a part of the node: `kill driver`, `stop driver` (politely), `freeze driver`,

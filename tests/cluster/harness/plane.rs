@@ -1,9 +1,9 @@
-//! A running control plane: start, stop of its API server, and end.
+//! A running control plane: start and end.
 
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
-    sync::{Mutex, MutexGuard, OnceLock, PoisonError, atomic::AtomicUsize},
+    sync::{Mutex, OnceLock, PoisonError, atomic::AtomicUsize},
 };
 
 use serde::Deserialize;
@@ -21,7 +21,7 @@ pub struct ControlPlane {
     pub(super) ready: Ready,
     pub(super) client: Client,
     pub(super) users_taken: AtomicUsize,
-    connection: Mutex<Machine<Event>>,
+    _machine: Mutex<Machine<Event>>,
 }
 
 /// The line in which `up` prints the address of the control plane.
@@ -32,8 +32,6 @@ pub(super) struct Ready {
     pub(super) users: Option<Vec<User>>,
     pub(super) folder: PathBuf,
     pub(super) binaries: PathBuf,
-    #[serde(rename = "processIDs")]
-    pub(super) process_ids: BTreeMap<String, u32>,
 }
 
 /// A line from `up`.
@@ -41,8 +39,6 @@ pub(super) struct Ready {
 #[serde(tag = "event", rename_all = "camelCase")]
 enum Event {
     Ready(Ready),
-    Stopped { component: String },
-    Started { component: String },
     Failed { message: String },
 }
 
@@ -67,7 +63,7 @@ impl ControlPlane {
         plane.as_ref().unwrap_or_else(|reason| panic!("{reason}"))
     }
 
-    /// Starts a control plane of its own, for a test that stops it or reads all of its objects, and waits
+    /// Starts a control plane of its own, for a test that reads all of its objects, and waits
     /// until it is ready: some three seconds, and minutes when the program has to be built first.
     pub fn start(variant: &Variant) -> Self {
         Self::try_start(variant).unwrap_or_else(|reason| panic!("{reason}"))
@@ -80,19 +76,18 @@ impl ControlPlane {
             .arg("--machine")
             .arg(format!("--users={USERS}"))
             .args(variant.flags());
-        let mut connection = Machine::open(command)?;
-        let ready = match connection.event()? {
+        let mut machine = Machine::open(command)?;
+        let ready = match machine.event()? {
             Event::Ready(ready) => ready,
             Event::Failed { message } => {
                 return Err(format!("no control plane for {variant:?}: {message}"));
             }
-            other => return Err(format!("no control plane for {variant:?}: {other:?}")),
         };
         Ok(Self {
             client: Client::new(&ready.admin.kubeconfig),
             ready,
             users_taken: AtomicUsize::new(0),
-            connection: Mutex::new(connection),
+            _machine: Mutex::new(machine),
         })
     }
 
@@ -109,39 +104,5 @@ impl ControlPlane {
     /// A folder for the test's own files that is removed with the control plane.
     pub fn folder(&self) -> &Path {
         &self.ready.folder
-    }
-
-    /// The process of every component when it was started, by the component's name.
-    pub fn process_ids(&self) -> &BTreeMap<String, u32> {
-        &self.ready.process_ids
-    }
-
-    /// The process that owns all components.
-    pub fn owner_process_id(&self) -> u32 {
-        self.connection().process_id()
-    }
-
-    /// Kills the API server: clients are refused until [`Self::start_api_server`].
-    pub fn stop_api_server(&self) {
-        let event = self.connection().command("stop kube-apiserver");
-        assert!(
-            matches!(event, Ok(Event::Stopped { .. })),
-            "the API server was not stopped: {event:?}"
-        );
-    }
-
-    /// Starts the API server again at the same address, and waits until it is ready.
-    pub fn start_api_server(&self) {
-        let event = self.connection().command("start kube-apiserver");
-        assert!(
-            matches!(event, Ok(Event::Started { .. })),
-            "the API server was not started: {event:?}"
-        );
-    }
-
-    fn connection(&self) -> MutexGuard<'_, Machine<Event>> {
-        self.connection
-            .lock()
-            .expect("nobody panics with the connection in hand")
     }
 }

@@ -69,8 +69,6 @@ pub enum At {
     From(usize),
     /// The first so many with this prefix of the path.
     Path(String, usize),
-    /// The request of this number among those of a method.
-    Method(&'static str, usize),
     /// The request of this number among those that change an object.
     Change(usize),
     /// The request of this number among those that change an object, and all that follow.
@@ -216,10 +214,6 @@ impl State {
             }
             At::Change(at) => seen.is_change() && count(&Seen::is_change) == *at,
             At::FromChange(at) => count(&Seen::is_change) >= *at,
-            At::Method(method, at) => {
-                let fits = |seen: &Seen| seen.method == *method;
-                fits(seen) && count(&fits) == *at
-            }
         };
         let planned = self.plan.iter().find(|(at, _)| happens(at));
         planned.map_or(Fault::Passed, |(_, fault)| fault.clone())

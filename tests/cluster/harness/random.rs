@@ -11,6 +11,11 @@ use std::{
 pub struct Random(u64);
 
 impl Random {
+    /// The numbers of a seed alone.
+    pub fn of_seed(seed: u64) -> Self {
+        Self(seed)
+    }
+
     /// The numbers that belong to a seed and a part of a run, so that each part can be repeated alone.
     pub fn new(seed: u64, part: usize) -> Self {
         let mut random = Self(seed ^ (part as u64).wrapping_mul(0xd134_2543_de82_ef95));
@@ -32,9 +37,14 @@ impl Random {
         usize::try_from(self.next() % end).expect("a small number")
     }
 
+    /// A number from `least` to `most`.
+    pub fn between(&mut self, least: usize, most: usize) -> usize {
+        least + self.below(most - least + 1)
+    }
+
     /// One of several.
-    pub fn pick<T: Copy>(&mut self, among: &[T]) -> T {
-        among[self.below(among.len())]
+    pub fn pick<T: Clone>(&mut self, among: &[T]) -> T {
+        among[self.below(among.len())].clone()
     }
 
     /// True so often in a hundred times.

@@ -7,24 +7,21 @@
 /// they would wait for it forever, so such variants leave them out and show only what a client sees.
 #[derive(Clone, Debug)]
 pub struct Variant {
+    /// `VERSION` or `-VERSION/RESOURCE`, separated by commas.
     apis: &'static str,
     /// Feature gates that are not as the release has them.
-    gates: Vec<(&'static str, bool)>,
-    controllers: bool,
-    only_controller: Option<&'static str>,
+    gates: &'static str,
+    controllers: &'static str,
     scheduler: bool,
-    older_policies: bool,
 }
 
 impl Default for Variant {
     fn default() -> Self {
         Self {
             apis: "v1,v1beta2,v1beta1,v1alpha3",
-            gates: Vec::new(),
-            controllers: true,
-            only_controller: None,
+            gates: "",
+            controllers: "device-taint-eviction-controller,resourceclaim-controller",
             scheduler: true,
-            older_policies: false,
         }
     }
 }
@@ -38,15 +35,17 @@ impl Variant {
         }
     }
 
-    /// Serves the `apis`: `VERSION`, `VERSION/RESOURCE` or `-VERSION/RESOURCE`, separated by commas, or
-    /// `none`. No controllers, no scheduler.
+    /// Serves the `apis`. No controllers, no scheduler.
     pub fn serving(apis: &'static str) -> Self {
         Self {
             apis,
-            controllers: false,
-            scheduler: false,
-            ..Self::default()
+            ..Self::idle()
         }
+    }
+
+    /// No controllers, no scheduler: everything stays as the test wrote it.
+    pub fn idle() -> Self {
+        Self::default().with_controllers("none").without_scheduler()
     }
 
     /// Rules and slices in `v1beta2` alone.
@@ -68,19 +67,18 @@ impl Variant {
     pub fn release_1_36() -> Self {
         Self {
             apis: "v1,v1beta2",
+            gates: "DRADeviceTaintRules=true",
             ..Self::default()
         }
-        .with_gate_on("DRADeviceTaintRules")
     }
 
     /// Configuration for rules in a server of 1.35.
     pub fn release_1_35() -> Self {
         Self {
             apis: "v1,v1alpha3",
+            gates: "DRADeviceTaints=true,DRADeviceTaintRules=true",
             ..Self::default()
         }
-        .with_gate_on("DRADeviceTaints")
-        .with_gate_on("DRADeviceTaintRules")
     }
 
     /// Slices and claims are served, rules are not.
@@ -88,59 +86,19 @@ impl Variant {
         Self::serving("v1,-v1/devicetaintrules")
     }
 
-    /// Nothing of `resource.k8s.io` is served.
-    pub fn without_resource_group() -> Self {
-        Self::serving("none")
-    }
-
     /// Rules are served but nothing reacts to them: the gate `DRADeviceTaintRules` is off. Taints in
     /// slices still count.
     pub fn rules_ignored() -> Self {
-        Self::default().with_gate_off("DRADeviceTaintRules")
-    }
-
-    /// Turns a feature gate off in all components.
-    pub fn with_gate_off(mut self, gate: &'static str) -> Self {
-        self.gates.push((gate, false));
-        self
-    }
-
-    fn with_gate_on(mut self, gate: &'static str) -> Self {
-        self.gates.push((gate, true));
-        self
-    }
-
-    /// Leaves out the controllers: nothing evicts, nothing writes a condition, nothing makes claims.
-    pub fn without_controllers(self) -> Self {
         Self {
-            controllers: false,
-            ..self
+            gates: "DRADeviceTaintRules=false",
+            ..Self::default().without_scheduler()
         }
     }
 
-    /// Runs one controller alone.
-    pub fn with_only_controller(self, name: &'static str) -> Self {
+    /// Runs these controllers alone.
+    pub fn with_controllers(self, controllers: &'static str) -> Self {
         Self {
-            only_controller: Some(name),
-            ..self
-        }
-    }
-
-    /// Runs the controllers that a cluster with real nodes needs: for the readiness of nodes, and for garbage
-    /// collection.
-    pub fn with_nodes(self) -> Self {
-        Self {
-            only_controller: Some(
-                "device-taint-eviction-controller,resourceclaim-controller,node-lifecycle-controller,garbage-collector-controller",
-            ),
-            ..self
-        }
-    }
-
-    /// Serves the older versions of policies that change objects, too.
-    pub fn with_older_policies(self) -> Self {
-        Self {
-            older_policies: true,
+            controllers,
             ..self
         }
     }
@@ -156,7 +114,7 @@ impl Variant {
     /// The components that have to run or, as kubectl, to be there.
     pub(super) fn components(&self) -> Vec<&'static str> {
         let mut result = vec!["etcd", "kube-apiserver", "kubectl"];
-        if self.controllers {
+        if self.controllers != "none" {
             result.push("kube-controller-manager");
         }
         if self.scheduler {
@@ -166,27 +124,12 @@ impl Variant {
     }
 
     /// The flags of `controlplane up`.
-    pub(super) fn flags(&self) -> Vec<String> {
-        let mut result = vec![format!("--apis={}", self.apis)];
-        if !self.gates.is_empty() {
-            let gates: Vec<_> = self
-                .gates
-                .iter()
-                .map(|(gate, on)| format!("{gate}={on}"))
-                .collect();
-            result.push(format!("--feature-gates={}", gates.join(",")));
-        }
-        if !self.controllers {
-            result.push("--controllers=none".to_owned());
-        } else if let Some(only) = self.only_controller {
-            result.push(format!("--controllers={only}"));
-        }
-        if !self.scheduler {
-            result.push("--scheduler=false".to_owned());
-        }
-        if self.older_policies {
-            result.push("--older-policies".to_owned());
-        }
-        result
+    pub(super) fn flags(&self) -> [String; 4] {
+        [
+            format!("--apis={}", self.apis),
+            format!("--feature-gates={}", self.gates),
+            format!("--controllers={}", self.controllers),
+            format!("--scheduler={}", self.scheduler),
+        ]
     }
 }

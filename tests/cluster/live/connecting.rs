@@ -1,17 +1,19 @@
-//! Permissions, servers that do not answer, interruptions, and kubectl itself.
+//! Interruptions, kubectl itself, and files that `snapshot` writes.
 
 use std::{
     fs,
-    io::Read,
     net::TcpListener,
+    os::unix::fs::PermissionsExt,
     os::unix::process::ExitStatusExt,
     path::PathBuf,
     process::{Child, Command, Output, Stdio},
     time::{Duration, Instant},
 };
 
+use serde_json::Value;
+
 use super::scene::{Scene, V1};
-use crate::harness::{ControlPlane, DEADLINE, PLUGIN, Variant, text};
+use crate::harness::{ControlPlane, DEADLINE, PLUGIN, random_suffix, text};
 
 /// Makes a kubeconfig that leads to `server`.
 fn kubeconfig_to(plane: &ControlPlane, server: &str) -> PathBuf {
@@ -23,47 +25,11 @@ fn kubeconfig_to(plane: &ControlPlane, server: &str) -> PathBuf {
     file
 }
 
-#[tokio::test]
-async fn a_server_that_is_gone_is_named() {
-    let plane = ControlPlane::start(&Variant::serving("v1"));
-    let scene = Scene::new(&plane, V1).await;
-    plane.stop_api_server();
-    let text = scene.run(plane.kubeconfig(), &["devices"]);
-    assert!(
-        text.contains("error: ") && text.contains("SERVER") && text.ends_with("[exit status: 75]"),
-        "{text}"
-    );
-    plane.start_api_server();
-    let text = scene.run(plane.kubeconfig(), &["devices", &scene.driver]);
-    assert!(text.ends_with("[exit status: 0]"), "{text}");
-}
-
 /// A server that accepts and never answers.
 fn silent() -> (TcpListener, String) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
     (listener, format!("https://{address}"))
-}
-
-#[tokio::test]
-async fn a_silent_server_is_given_up_after_the_timeout() {
-    let plane = ControlPlane::shared();
-    let scene = Scene::new(plane, V1).await;
-    let (_listener, server) = silent();
-    let child = scene
-        .command(
-            &kubeconfig_to(plane, &server),
-            &["devices", "--request-timeout", "1s"],
-        )
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the plugin can be run");
-    let text = scene.shown(&ended(child));
-    assert!(text.ends_with("[exit status: 75]"), "{text}");
-    // The limit that was given is the one that it was given up at.
-    for part in [&server, "1s"] {
-        assert!(text.contains(part), "{part}: {text}");
-    }
 }
 
 /// Output of a program that has to end by itself.
@@ -113,28 +79,31 @@ fn signal(child: &Child, signal: &str) {
     assert!(status.expect("kill can be run").success());
 }
 
+/// Runs kubectl, which finds these programs, each by a name in a folder of its own: cargo's has other files that begin
+/// with the plugin's name.
+fn kubectl(plane: &ControlPlane, programs: &[(&str, &str)], arguments: &[&str]) -> Output {
+    let folder = plane.folder().join(format!("plugins-{}", programs.len()));
+    fs::create_dir_all(&folder).expect("a folder");
+    for (program, name) in programs {
+        let link = folder.join(name);
+        if !link.exists() {
+            std::os::unix::fs::symlink(program, &link).expect("a link");
+        }
+    }
+    let found = plane.kubectl_path();
+    let binaries = found.parent().expect("kubectl is in a folder");
+    let path = format!("{}:{}", folder.display(), binaries.display());
+    let mut command = plane.command(&found);
+    command.env("PATH", path).args(arguments);
+    command.output().expect("kubectl can be run")
+}
+
 #[tokio::test]
 async fn kubectl_runs_the_plugin() {
     let plane = ControlPlane::shared();
     let scene = Scene::new(plane, V1).await;
-    // A folder of its own: cargo's has other files that begin with the plugin's name.
-    let folder = plane.folder().join("plugin");
-    fs::create_dir_all(&folder).expect("a folder");
-    let link = folder.join("kubectl-devicetaint");
-    if !link.exists() {
-        std::os::unix::fs::symlink(PLUGIN, &link).expect("a link");
-    }
-    let kubectl = |arguments: &[&str]| {
-        let found = plane.kubectl_path();
-        let binaries = found.parent().expect("kubectl is in a folder");
-        let path = format!("{}:{}", folder.display(), binaries.display());
-        plane
-            .command(&found)
-            .env("PATH", path)
-            .args(arguments)
-            .output()
-            .expect("kubectl can be run")
-    };
+    let kubectl =
+        |arguments: &[&str]| kubectl(plane, &[(PLUGIN, "kubectl-devicetaint")], arguments);
     let listed = kubectl(&["plugin", "list"]);
     assert_eq!(String::from_utf8_lossy(&listed.stderr), "");
     assert!(text(&listed).contains("kubectl-devicetaint"));
@@ -144,74 +113,62 @@ async fn kubectl_runs_the_plugin() {
         "DRIVER/DRIVER/gpu-0\nDRIVER/DRIVER/gpu-1\n[exit status: 0]"
     );
     // Flags of the connection work anywhere after the plugin's name.
-    let context = kubectl(&["config", "current-context"]);
-    let context = text(&context).trim().to_owned();
-    let devices = kubectl(&[
-        "devicetaint",
-        "--context",
-        &context,
-        "devices",
-        &scene.driver,
-    ]);
-    assert!(devices.status.success());
+    let context = text(&kubectl(&["config", "current-context"]));
+    let before = ["devicetaint", "--context", context.trim(), "devices"];
+    text(&kubectl(&[&before[..], &[&scene.driver]].concat()));
     let wrong = kubectl(&["devicetaint", "devices", "--context", "nowhere"]);
     assert!(scene.shown(&wrong).contains("nowhere"), "{wrong:?}");
-}
-
-#[tokio::test]
-async fn a_reader_that_goes_away_is_no_failure() {
-    let plane = ControlPlane::shared();
-    let scene = Scene::new(plane, V1).await;
-    let mut child = scene
-        .command(plane.kubeconfig(), &["snapshot"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the plugin can be run");
-    drop(child.stdout.take());
-    let mut said = String::new();
-    let mut stderr = child.stderr.take().expect("a pipe");
-    stderr.read_to_string(&mut said).expect("text");
-    assert!(child.wait().expect("it ends").success(), "{said}");
-    assert_eq!(said, "");
 }
 
 #[tokio::test]
 async fn kubectl_completes_the_words_of_the_plugin() {
     let plane = ControlPlane::shared();
     let scene = Scene::new(plane, V1).await;
-    let folder = plane.folder().join("completed");
-    fs::create_dir_all(&folder).expect("a folder");
-    let shim = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/completions/kubectl_complete-devicetaint"
-    );
-    for (program, name) in [
-        (PLUGIN, "kubectl-devicetaint"),
-        (shim, "kubectl_complete-devicetaint"),
-    ] {
-        let link = folder.join(name);
-        if !link.exists() {
-            std::os::unix::fs::symlink(program, &link).expect("a link");
-        }
-    }
-    let asked = |typed: &[&str]| {
-        let found = plane.kubectl_path();
-        let binaries = found.parent().expect("kubectl is in a folder");
-        let path = format!("{}:{}", folder.display(), binaries.display());
-        let output = plane
-            .command(&found)
-            .env("PATH", path)
-            .args(["__complete", "devicetaint"])
-            .args(typed)
-            .output()
-            .expect("kubectl can be run");
-        text(&output)
+    let name = "kubectl_complete-devicetaint";
+    let shim = format!("{}/completions/{name}", env!("CARGO_MANIFEST_DIR"));
+    let programs = [(PLUGIN, "kubectl-devicetaint"), (&*shim, name)];
+    let completed = |typed: &[&str]| {
+        let arguments = [&["__complete", "devicetaint"], typed].concat();
+        text(&kubectl(plane, &programs, &arguments))
     };
     // The output is as kubectl's own scripts parse it: words, and a directive.
-    let whole = asked(&["preview", &format!("{}/", scene.driver)]);
     let pool = format!("{0}/{0}", scene.driver);
     let devices = format!("{pool}/gpu-0\n{pool}/gpu-1\n:4\n");
-    assert_eq!(whole, devices);
-    assert!(asked(&["esc"]).starts_with("escalate\t"));
+    assert_eq!(
+        completed(&["preview", &format!("{}/", scene.driver)]),
+        devices
+    );
+    assert!(completed(&["esc"]).starts_with("escalate\t"));
+}
+
+#[tokio::test]
+async fn a_file_is_the_users_alone_and_never_overwritten_unasked() {
+    let plane = ControlPlane::shared();
+    let scene = Scene::new(plane, V1).await;
+    let folder = plane.folder().join(random_suffix());
+    fs::create_dir(&folder).expect("a folder");
+    let file = folder.join("cluster.json");
+    let path = file.display().to_string();
+    let run = |arguments: &[&str]| scene.run(plane.kubeconfig(), arguments);
+
+    let text = run(&["snapshot", "-o", &path]);
+    assert!(text.ends_with("[exit status: 0]"), "{text}");
+    let mode = fs::metadata(&file).expect("the file").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+
+    fs::write(&file, "mine").expect("a file");
+    let text = run(&["snapshot", "-o", &path]).replace(&path, "FILE");
+    assert!(text.contains("error: FILE already exists"), "{text}");
+    assert!(text.ends_with("[exit status: 1]"), "{text}");
+    assert_eq!(fs::read_to_string(&file).expect("the file"), "mine");
+
+    let text = run(&["snapshot", "-o", &path, "--force"]);
+    assert!(text.ends_with("[exit status: 0]"), "{text}");
+    let saved: Value = serde_json::from_slice(&fs::read(&file).expect("the file")).expect("JSON");
+    assert_eq!(saved["kind"], "List");
+    let left: Vec<_> = fs::read_dir(&folder)
+        .expect("the folder")
+        .map(|entry| entry.expect("an entry").file_name())
+        .collect();
+    assert_eq!(left, ["cluster.json"]);
 }

@@ -11,7 +11,6 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::saved;
 use crate::harness::{
     ControlPlane, Variant,
     objects::{allocation, bound, claim, class, node, pod, reserved, slice},
@@ -60,7 +59,6 @@ async fn measure() {
     for target in targets() {
         compare(&plane, &plugin, &target);
     }
-    saved::measure(&plane, &plugin);
 }
 
 fn targets() -> Vec<Target> {

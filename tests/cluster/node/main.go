@@ -1,6 +1,5 @@
 // Command node is a Kubernetes node in one program: the kubelet, a container runtime that only
-// pretends, and a DRA driver; `up` runs them together, and `cluster` several nodes with a control
-// plane.
+// pretends, and a DRA driver; `up` runs them together.
 package main
 
 import (
@@ -20,7 +19,6 @@ var roles = map[string]func(arguments []string) int{
 	"runtime":      pretended.Main,
 	"driver":       driver.Main,
 	"up":           up.Main,
-	"cluster":      up.Cluster,
 	"podresources": said.Main,
 }
 
@@ -30,7 +28,7 @@ func init() { runtime.LockOSThread() }
 
 func main() {
 	if len(os.Args) < 2 || roles[os.Args[1]] == nil {
-		fmt.Fprintln(os.Stderr, "usage: node up|cluster|kubelet|runtime|driver|podresources FLAGS")
+		fmt.Fprintln(os.Stderr, "usage: node up|kubelet|runtime|driver|podresources FLAGS")
 		os.Exit(2)
 	}
 	os.Exit(roles[os.Args[1]](os.Args[2:]))

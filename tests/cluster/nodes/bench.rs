@@ -10,10 +10,14 @@ use crate::harness::{
     random_suffix, say, text, wait_for,
 };
 
+/// What a cluster with real nodes needs: the readiness of nodes, and garbage collection, too.
+const CONTROLLERS: &str = "device-taint-eviction-controller,resourceclaim-controller,node-lifecycle-controller,garbage-collector-controller";
+
 /// The control plane of all tests with nodes; nothing where they are left out.
 pub(super) fn plane() -> Option<&'static ControlPlane> {
-    static SHARED: LazyLock<Result<ControlPlane, String>> =
-        LazyLock::new(|| ControlPlane::try_start(&Variant::default().with_nodes()));
+    static SHARED: LazyLock<Result<ControlPlane, String>> = LazyLock::new(|| {
+        ControlPlane::try_start(&Variant::default().with_controllers(CONTROLLERS))
+    });
     match env::var("DEVICETAINT_NODES").as_deref() {
         Ok("none") => {
             say("left out, since DEVICETAINT_NODES says none: a test on real nodes");
@@ -36,8 +40,7 @@ impl<'a> Bench<'a> {
     /// A node that is ready, and nothing on it.
     pub(super) fn start(plane: &'a ControlPlane) -> Self {
         let (driver, name) = (driver_name(), format!("node-{}", random_suffix()));
-        let node = Node::try_start(plane, &name, &driver, &[]);
-        let node = node.unwrap_or_else(|reason| panic!("{reason}"));
+        let node = Node::start(plane, &name, &driver);
         let namespace = block_on(async {
             plane.create(&[class(&driver)]).await;
             plane.namespace().await

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{
     setup::{Setup, Stage},
-    witness::{Authority, NAME, PREFIX},
+    witness::{NAME, PREFIX},
 };
 
 /// Expected result of a case.
@@ -76,11 +76,6 @@ const CASES: &[Case] = &[
         Seen(T),
     ),
     (
-        "a pod's service account",
-        in_a_pod,
-        Seen("authorization: Bearer token-of-the-pod"),
-    ),
-    (
         "a pod's service account with --as",
         |stage, setup| {
             in_a_pod(stage, setup);
@@ -117,19 +112,6 @@ const CASES: &[Case] = &[
         ),
     ),
     (
-        "--token and a token file",
-        |_, setup| {
-            setup.user = json!({"tokenFile": setup.file("token", "from-the-file")});
-            setup.flag("--token=t");
-        },
-        Differs(Some(T)),
-    ),
-    (
-        "no credentials",
-        |_, setup| setup.user = json!({}),
-        Differs(Some("")),
-    ),
-    (
         "a credential plugin with arguments and variables, in an allow list",
         |_, setup| {
             setup.exec("bin/login", ECHO);
@@ -156,23 +138,10 @@ const CASES: &[Case] = &[
         Seen("authorization: Bearer --"),
     ),
     (
-        "a credential plugin that fails",
-        |_, setup| setup.exec("login", &format!("{ECHO}\nexit 3")),
-        Refused,
-    ),
-    (
         "kubectl's preferences deny credential plugins",
         |_, setup| {
             setup.exec("login", ECHO);
             kuberc(setup, "DenyAll");
-        },
-        Refused,
-    ),
-    (
-        "an old authority, which is not that of the server any more",
-        |_, setup| {
-            let file = setup.file("another.pem", &Authority::new().pem());
-            setup.cluster["certificate-authority"] = json!(file);
         },
         Refused,
     ),

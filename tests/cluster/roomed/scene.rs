@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::cluster::drained::stage::{Stage, plane};
+use crate::cluster::drained::stage::{Stage, plane, pod_spec};
 use crate::cluster::rules::support::Run;
 use crate::harness::{DEADLINE, Reference, block_on, random_suffix, wait_for};
 
@@ -47,60 +47,26 @@ impl Scene {
         if let Some(tolerations) = tolerations {
             exactly["tolerations"] = tolerations;
         }
-        self.template_of(name, &exactly);
-    }
-
-    /// A template of claims with one request.
-    pub fn template_of(&self, name: &str, exactly: &Value) {
         let template = json!({
             "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate",
-            "metadata": {"name": name, "namespace": self.stage.world.namespace},
+            "metadata": {"name": name, "namespace": world.namespace},
             "spec": {"spec": {"devices": {"requests": [{"name": "gpu", "exactly": exactly}]}}},
         });
         block_on(plane().create(&[template]));
     }
 
-    /// Creates a pod with a claim from a template; `rank` is 0 or 1 for the priorities 1000 and 2000, else none.
-    pub fn pod(&self, name: &str, template: &str, rank: Option<usize>) {
-        self.pod_with(name, template, rank, |_| {});
-    }
-
-    /// As [`Scene::pod`], changed.
-    pub fn pod_with(
-        &self,
-        name: &str,
-        template: &str,
-        rank: Option<usize>,
-        change: impl FnOnce(&mut Value),
-    ) {
-        let mut pod = json!({
-            "apiVersion": "v1", "kind": "Pod",
-            "metadata": {
-                "name": name, "namespace": self.stage.world.namespace, "labels": {"app": name},
-            },
-            "spec": {
-                "terminationGracePeriodSeconds": 1,
-                "containers": [{
-                    "name": "main", "image": "example.com/none",
-                    "resources": {"claims": [{"name": "gpu"}]},
-                }],
-                "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": template}],
-            },
-        });
-        if let Some(rank) = rank {
-            pod["spec"]["priorityClassName"] = json!(self.classes[rank]);
-        }
-        change(&mut pod);
-        block_on(plane().create(&[pod]));
-    }
-
-    /// A pod that waits, once the scheduler has reported so.
+    /// Creates a pod of this rank, 0 or 1 for the priorities 1000 and 2000, that waits; until the scheduler reports so.
     pub fn pending(&self, name: &str, template: &str, rank: usize) {
-        self.pod(name, template, Some(rank));
+        let mut spec = pod_spec(template);
+        spec["priorityClassName"] = json!(self.classes[rank]);
+        let namespace = &self.stage.world.namespace;
+        let metadata = json!({"name": name, "namespace": namespace, "labels": {"app": name}});
+        let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec});
+        block_on(plane().create(&[pod]));
         self.until_unschedulable(name);
     }
 
-    pub fn until_unschedulable(&self, name: &str) {
+    fn until_unschedulable(&self, name: &str) {
         block_on(wait_for("the pod is unschedulable", DEADLINE, async || {
             let pod = self.get(name).await?;
             let conditions = pod["status"]["conditions"].as_array()?.clone();
@@ -143,16 +109,6 @@ impl Scene {
     /// Deletes a pod, and waits until it is gone.
     pub fn delete(&self, name: &str) {
         let world = &self.stage.world;
-        let path = format!("/api/v1/namespaces/{}/pods/{name}", world.namespace);
-        let body = json!({"gracePeriodSeconds": 0});
-        block_on(async {
-            let _ = plane()
-                .request(http::Method::DELETE, &path, Some(&body))
-                .await;
-            wait_for("the pod is gone", DEADLINE, async || {
-                self.get(name).await.is_none().then_some(())
-            })
-            .await;
-        });
+        block_on(plane().end_pod(&world.namespace, name));
     }
 }

@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 
 use super::scene::Scene;
 use crate::cluster::drained::stage::plane;
-use crate::cluster::rules::support::{Run, World};
 use crate::harness::block_on;
 
 #[test]
@@ -63,34 +62,12 @@ fn a_missing_permission_is_named_before_the_first_rule_is_made() {
     scene.stage.workload("ReplicaSet", "web", 2);
     scene.stage.budget("web", 1);
     scene.pending("critical", "critical", 0);
-    let read = json!({"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list", "watch"]});
-    let rules = |verbs: &[&str]| {
-        json!({
-            "apiGroups": ["resource.k8s.io"], "resources": ["devicetaintrules"], "verbs": verbs,
-        })
-    };
-    let evict = json!({"apiGroups": [""], "resources": ["pods/eviction"], "verbs": ["create"]});
-    for (granted, missing) in [
-        (
-            vec![rules(&["create", "patch"]), evict.clone()],
-            "delete devicetaintrules.resource.k8s.io",
-        ),
-        (
-            vec![rules(&["delete", "patch"]), evict],
-            "create devicetaintrules.resource.k8s.io",
-        ),
-        (
-            vec![rules(&["create", "delete", "patch"])],
-            "create pods/eviction",
-        ),
-    ] {
-        let granted: Vec<Value> = [read.clone()].into_iter().chain(granted).collect();
-        let run = run_with(&scene, &granted).ended(1);
-        run.saying(missing).saying("nothing was changed");
-        scene.without_rules();
-    }
-    // Without the budgets it is unknown which pods may leave.
-    let all = |groups: &[&str]| json!({"apiGroups": groups, "resources": ["*"], "verbs": ["*"]});
+    let rule = |groups: &[&str], resource: &str, verbs: &[&str]| json!({"apiGroups": groups, "resources": [resource], "verbs": verbs});
+    let rules = |verbs: &[&str]| rule(&["resource.k8s.io"], "devicetaintrules", verbs);
+    let (read, evict) = (
+        rule(&["*"], "*", &["get", "list", "watch"]),
+        rule(&[""], "pods/eviction", &["create"]),
+    );
     let groups = [
         "",
         "apps",
@@ -99,17 +76,39 @@ fn a_missing_permission_is_named_before_the_first_rule_is_made() {
         "scheduling.k8s.io",
         "events.k8s.io",
     ];
-    let run = run_with(&scene, &[all(&groups)]).ended(4);
-    run.saying("cannot choose pods to evict")
-        .saying("poddisruptionbudgets");
-    scene.without_rules();
+    let denied = "nothing was changed";
+    for (granted, code, words, missing) in [
+        (
+            vec![&read, &rules(&["create", "patch"]), &evict],
+            1,
+            denied,
+            "delete devicetaintrules.resource.k8s.io",
+        ),
+        (
+            vec![&read, &rules(&["delete", "patch"]), &evict],
+            1,
+            denied,
+            "create devicetaintrules.resource.k8s.io",
+        ),
+        (
+            vec![&read, &rules(&["create", "delete", "patch"])],
+            1,
+            denied,
+            "create pods/eviction",
+        ),
+        // Without the budgets it is unknown which pods may leave.
+        (
+            vec![&rule(&groups, "*", &["*"])],
+            4,
+            "cannot choose pods to evict",
+            "poddisruptionbudgets",
+        ),
+    ] {
+        let granted: Vec<Value> = granted.into_iter().cloned().collect();
+        let user = block_on(plane().kubeconfig_for(&granted)).kubeconfig;
+        let run = scene.make_room(&format!("--yes --kubeconfig {}", user.display()));
+        run.ended(code).saying(words).saying(missing);
+        scene.without_rules();
+    }
     assert_eq!(scene.stage.fewest("web"), 2);
-}
-
-/// The command by a user with these permissions.
-fn run_with(scene: &Scene, granted: &[Value]) -> Run {
-    let user = block_on(plane().kubeconfig_for(granted));
-    let mut world = World::bare(plane(), scene.stage.world.driver.clone(), String::new());
-    world.namespace.clone_from(&scene.stage.world.namespace);
-    world.seen_by(&user.kubeconfig).run(&scene.line("--yes"))
 }

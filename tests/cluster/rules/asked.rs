@@ -18,48 +18,8 @@ impl World<'_> {
     }
 }
 
-#[test]
-fn a_yes_is_needed_and_everything_else_is_a_no() {
-    let world = block_on(World::new(ControlPlane::shared()));
-    block_on(world.pod("train", "gpu-0"));
-    let name = world.add(&format!("{KEY}=x"));
-    let mut terminal = Terminal::open(world.plane);
-    for (keys, code, said) in [
-        (["n", ENTER], 4, "not confirmed; nothing was changed"),
-        (["", ENTER], 4, "not confirmed; nothing was changed"),
-        (["y", CTRL_D], 4, "not confirmed; nothing was changed"),
-        // A key alone approves nothing: it may have been meant for something else.
-        (["y", CTRL_C], 130, "interrupted; nothing was changed"),
-        (["", CTRL_C], 130, "interrupted; nothing was changed"),
-    ] {
-        terminal.command(&world.typed(&format!("escalate {name} --to NoSchedule")));
-        // The cluster is named above the question and in it.
-        terminal.until("Cluster: ");
-        terminal.until(world.plane.server());
-        terminal.until(&format!("Rule {name} "));
-        terminal.until("None ");
-        terminal.until(" NoSchedule");
-        terminal.until(&format!("Give rule {name} effect NoSchedule in "));
-        terminal.until("? [y/N]");
-        for keys in keys {
-            terminal.press(keys);
-        }
-        let shown = terminal.ended(code);
-        assert!(shown.contains(&format!("\nerror: {said}")), "{shown}");
-        assert_eq!(world.effect(&name), "None", "{keys:?}");
-    }
-    terminal.command(&world.typed(&format!("escalate {name} --to NoSchedule")));
-    terminal.until(&format!("Give rule {name} effect NoSchedule in "));
-    terminal.until("? [y/N]");
-    terminal.press("y");
-    terminal.press(ENTER);
-    let shown = terminal.ended(0);
-    assert!(shown.contains("configured"), "{shown}");
-    assert_eq!(world.effect(&name), "NoSchedule");
-}
-
-#[test]
-fn a_question_that_was_suspended_is_asked_again() {
+/// A rule without effect for a device of pods in two namespaces.
+fn two_namespaces() -> (World<'static>, String) {
     let world = block_on(World::new(ControlPlane::shared()));
     block_on(async {
         world.pod("train", "gpu-0").await;
@@ -67,14 +27,76 @@ fn a_question_that_was_suspended_is_asked_again() {
         world.pod_in(&other, "infer", "gpu-0").await;
     });
     let name = world.add(&format!("{KEY}=x"));
+    (world, name)
+}
+
+/// The prompts of `escalate` to each effect: evictions in several namespaces are confirmed by the number of pods.
+const PROMPTS: [(&str, &str); 2] = [
+    ("NoSchedule", "? [y/N]"),
+    (
+        "NoExecute",
+        "Because pods in 2 namespaces are evicted, confirm with the number of pods that will be evicted",
+    ),
+];
+
+#[test]
+fn a_question_is_agreed_to_by_its_own_answer_alone() {
+    let (world, name) = two_namespaces();
     let mut terminal = Terminal::open(world.plane);
-    for (effect, prompt, typed) in [
-        ("NoSchedule", "? [y/N]: ", "y"),
-        ("NoExecute", "evicted: ", "2"),
-    ] {
+    let no = "not confirmed; nothing was changed";
+    let interrupted = "interrupted; nothing was changed";
+    // A key alone approves nothing: it may be for something else.
+    let to_yes: &[(&[&str], i32, &str)] = &[
+        (&["n", ENTER], 4, no),
+        (&["", ENTER], 4, no),
+        (&["y", CTRL_D], 4, no),
+        (&["y", CTRL_C], 130, interrupted),
+        (&["", CTRL_C], 130, interrupted),
+        (&["y", ENTER], 0, "configured"),
+    ];
+    let of_number = |answer: &str| format!("the answer \"{answer}\" is not 2; nothing was changed");
+    let [three, yes, empty] = ["3", "y", ""].map(of_number);
+    let to_number: &[(&[&str], i32, &str)] = &[
+        (&["3", ENTER], 4, &three),
+        (&["y", ENTER], 4, &yes),
+        (&["2", CTRL_D], 4, &empty),
+        (&["2", CTRL_C], 130, interrupted),
+        (
+            &["1", "2", "\u{7f}", "\u{7f}", " ", "2", ENTER],
+            0,
+            "configured",
+        ),
+    ];
+    for ((effect, prompt), tries) in PROMPTS.into_iter().zip([to_yes, to_number]) {
+        let before = world.effect(&name);
+        for (keys, code, said) in tries {
+            terminal.command(&world.typed(&format!("escalate {name} --to {effect}")));
+            // The cluster is named above the question.
+            terminal.until("Cluster: ");
+            terminal.until(world.plane.server());
+            terminal.until(prompt);
+            for keys in *keys {
+                terminal.press(keys);
+            }
+            let shown = terminal.ended(*code);
+            let begin = if *code == 0 { "" } else { "\nerror: " };
+            assert!(shown.contains(&format!("{begin}{said}")), "{shown}");
+            let expected = if *code == 0 { effect } else { &before };
+            assert_eq!(world.effect(&name), *expected, "{keys:?}");
+        }
+    }
+    block_on(world.until_evicted("train"));
+}
+
+#[test]
+fn a_question_that_was_suspended_is_asked_again() {
+    let (world, name) = two_namespaces();
+    let mut terminal = Terminal::open(world.plane);
+    for ((effect, prompt), typed) in PROMPTS.into_iter().zip(["y", "2"]) {
         terminal.command(&world.typed(&format!("escalate {name} --to {effect}")));
         for _ in 0..2 {
             terminal.until(prompt);
+            terminal.until(": ");
             // Keys typed before are forgotten.
             terminal.press("7");
             terminal.press(CTRL_Z);
@@ -83,59 +105,12 @@ fn a_question_that_was_suspended_is_asked_again() {
             terminal.press("fg\r");
         }
         terminal.until(prompt);
+        terminal.until(": ");
         terminal.press(typed);
         terminal.press(ENTER);
         terminal.until("configured");
         assert_eq!(world.effect(&name), effect);
     }
-}
-
-#[test]
-fn the_number_of_pods_is_typed_where_several_namespaces_are_hit() {
-    let world = block_on(World::new(ControlPlane::shared()));
-    block_on(async {
-        world.pod("train", "gpu-0").await;
-        let other = world.plane.namespace().await;
-        world.pod_in(&other, "infer", "gpu-0").await;
-    });
-    let name = world.add(&format!("{KEY}=x"));
-    let mut terminal = Terminal::open(world.plane);
-    let prompt = "Because pods in 2 namespaces are evicted, confirm with the number of pods that will be evicted";
-    for (keys, code, said) in [
-        (
-            ["3", ENTER],
-            4,
-            "the answer \"3\" is not 2; nothing was changed",
-        ),
-        (
-            ["y", ENTER],
-            4,
-            "the answer \"y\" is not 2; nothing was changed",
-        ),
-        (
-            ["2", CTRL_D],
-            4,
-            "the answer \"\" is not 2; nothing was changed",
-        ),
-        (["2", CTRL_C], 130, "interrupted; nothing was changed"),
-    ] {
-        terminal.command(&world.typed(&format!("escalate {name} --to NoExecute")));
-        terminal.until(prompt);
-        for keys in keys {
-            terminal.press(keys);
-        }
-        let shown = terminal.ended(code);
-        assert!(shown.contains(&format!("\nerror: {said}")), "{shown}");
-        assert_eq!(world.effect(&name), "None", "{keys:?}");
-    }
-    terminal.command(&world.typed(&format!("escalate {name} --to NoExecute")));
-    terminal.until(prompt);
-    for key in ["1", "2", "\u{7f}", "\u{7f}", " ", "2", ENTER] {
-        terminal.press(key);
-    }
-    let shown = terminal.ended(0);
-    assert!(shown.contains("configured"), "{shown}");
-    block_on(world.until_evicted("train"));
 }
 
 #[test]
@@ -149,10 +124,9 @@ fn ctrl_c_ends_a_wait_and_says_how_to_go_on() {
     terminal.until("0 gone, 0 terminating, 1 not yet evicted");
     terminal.press(CTRL_C);
     let shown = terminal.ended(130);
-    let (_, last) = shown.split_once("error: interrupted").expect("it is said");
+    let (_, last) = shown.split_once("error: interrupted").expect("an error");
     for said in [
         format!("  changed: {name} configured"),
-        "  left: when last observed: 0 gone, 0 terminating, 1 not yet evicted".to_owned(),
         format!("to keep waiting: kubectl devicetaint wait {name} --for evicted"),
         format!("kubectl devicetaint deescalate {name} --to NoSchedule"),
     ] {

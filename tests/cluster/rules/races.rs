@@ -15,7 +15,7 @@ const RACES: u64 = if crate::IS_FULL { 1000 } else { 50 };
 const LANES: usize = 4;
 
 fn plane() -> &'static ControlPlane {
-    ControlPlane::of(&Variant::default().without_controllers().without_scheduler())
+    ControlPlane::of(&Variant::idle())
 }
 
 /// Runs all races in lanes, each with a world of its own; the results of all.

@@ -19,7 +19,6 @@ pub struct World<'a> {
     pub driver: String,
     pub node: String,
     pub namespace: String,
-    kubeconfig: Option<String>,
 }
 
 /// Output and exit status of the program.
@@ -73,7 +72,6 @@ impl<'a> World<'a> {
             plane,
             driver,
             node,
-            kubeconfig: None,
         }
     }
 
@@ -84,14 +82,7 @@ impl<'a> World<'a> {
             driver,
             node,
             namespace: String::new(),
-            kubeconfig: None,
         }
-    }
-
-    /// Lets another user see the world.
-    pub fn seen_by(mut self, kubeconfig: &std::path::Path) -> Self {
-        self.kubeconfig = Some(kubeconfig.display().to_string());
-        self
     }
 
     /// The device as an argument.
@@ -106,24 +97,21 @@ impl<'a> World<'a> {
 
     /// A running pod in any namespace that uses a device.
     pub async fn pod_in(&self, namespace: &str, name: &str, device: &str) {
+        let allocation = allocation(&self.driver, &self.node, device);
         let claim = claim(namespace, name, &self.driver);
-        self.plane
-            .create(&[
-                bound(pod(namespace, name, name), &self.node),
-                reserved(claim, allocation(&self.driver, &self.node, device), name),
-            ])
-            .await;
+        let pod = bound(pod(namespace, name, name), &self.node);
+        let claim = reserved(claim, allocation, name);
+        self.plane.create(&[pod, claim]).await;
     }
 
     /// A running pod that takes an hour to stop.
     pub async fn patient_pod(&self, name: &str, device: &str) {
+        let allocation = allocation(&self.driver, &self.node, device);
         let mut patient = bound(pod(&self.namespace, name, name), &self.node);
         patient["spec"]["terminationGracePeriodSeconds"] = json!(3600);
         let claim = claim(&self.namespace, name, &self.driver);
-        let allocation = allocation(&self.driver, &self.node, device);
-        self.plane
-            .create(&[patient, reserved(claim, allocation, name)])
-            .await;
+        let claim = reserved(claim, allocation, name);
+        self.plane.create(&[patient, claim]).await;
     }
 
     /// A pod that tolerates the taint for some seconds.
@@ -133,12 +121,9 @@ impl<'a> World<'a> {
             "key": KEY, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": seconds,
         }]);
         let claim = claim(&self.namespace, name, &self.driver);
-        self.plane
-            .create(&[
-                bound(pod(&self.namespace, name, name), &self.node),
-                reserved(claim, allocation, name),
-            ])
-            .await;
+        let pod = bound(pod(&self.namespace, name, name), &self.node);
+        let claim = reserved(claim, allocation, name);
+        self.plane.create(&[pod, claim]).await;
     }
 
     /// Runs the program with the words of `line`; `GPU0` and `GPU1` are the devices.
@@ -156,17 +141,32 @@ impl<'a> World<'a> {
         self.plane.kubectl(&arguments).into()
     }
 
+    /// Runs commands, one a line: its exit code, the command, by kubectl if it begins so, and texts in its output.
+    #[track_caller]
+    pub fn follow(&self, script: &str) {
+        for line in script.lines() {
+            let mut cells = line.trim().split(" | ");
+            let code = cells.next().and_then(|code| code.parse().ok());
+            let command = cells.next().expect("a command");
+            let run = match command.strip_prefix("kubectl ") {
+                Some(command) => self.run_by_kubectl(command),
+                None => self.run(command),
+            };
+            let run = run.ended(code.expect("a code"));
+            for text in cells.map(str::trim) {
+                let is_shown = run.stdout.contains(text) || run.stderr.contains(text);
+                assert!(is_shown, "{command}: no {text:?} in {run:#?}");
+            }
+        }
+    }
+
     /// The words of `line`, for who runs the program in another way.
     pub fn words(&self, line: &str) -> Vec<String> {
         let line = line
             .replace("GPU0", &self.device("gpu-0"))
             .replace("GPU1", &self.device("gpu-1"))
             .replace("DRIVER", &self.driver);
-        let mut words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        if let Some(kubeconfig) = &self.kubeconfig {
-            words.push(format!("--kubeconfig={kubeconfig}"));
-        }
-        words
+        line.split_whitespace().map(str::to_owned).collect()
     }
 
     /// Adds a rule for `gpu-0` and returns its name.

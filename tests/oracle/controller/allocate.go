@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
@@ -25,8 +24,6 @@ type allocateRequest struct {
 	Nodes   []json.RawMessage `json:"nodes"`
 	// Place names the claims, each placed alone, as NAMESPACE/NAME.
 	Place []string `json:"place"`
-	// Together names the claims that are placed one after the other.
-	Together []string `json:"together"`
 }
 
 // placement is what the allocator says of one claim on each node.
@@ -40,7 +37,6 @@ type placement struct {
 type allocateAnswer struct {
 	ID         json.RawMessage      `json:"id"`
 	Placements map[string]placement `json:"placements"`
-	Together   int                  `json:"together"`
 }
 
 const (
@@ -66,9 +62,6 @@ func answerAllocate(id json.RawMessage, line []byte) (any, error) {
 			return nil, fmt.Errorf("claim %s: %w", name, err)
 		}
 		answer.Placements[name] = placed
-	}
-	if answer.Together, err = world.placeTogether(request.Together); err != nil {
-		return nil, err
 	}
 	return answer, nil
 }
@@ -191,38 +184,11 @@ func (w *world) allocator(state structured.AllocatedState) (structured.Allocator
 	return structured.NewAllocator(context.Background(), allocatorFeatures(), state, w.classes, published, expressions)
 }
 
-// placeTogether counts the claims that find a place one after the other, in this
-// order and each on the first node that has one.
-func (w *world) placeTogether(names []string) (int, error) {
-	claims, state, err := w.without(names...)
-	if err != nil {
-		// Nothing can be scheduled.
-		return 0, nil
-	}
-	placed := 0
-	for _, claim := range claims {
-		allocator, err := w.allocator(state)
-		if err != nil {
-			return 0, err
-		}
-		for _, node := range w.nodes {
-			found, err := allocator.Allocate(context.Background(), node, []*resourceapi.ResourceClaim{claim})
-			if err == nil && len(found) == 1 {
-				hold(&state, found[0].Devices.Results)
-				placed++
-				break
-			}
-		}
-	}
-	return placed, nil
-}
-
-// without gives the claims of these names with no devices, and what all others
-// hold. An error about one of those prevents every allocation.
+// without gives the claim of this name with no devices, and what all others hold. An error about one of those prevents every allocation.
 //
 // Upstream: foreachAllocatedDevice and GatherAllocatedState in the scheduler's
 // plugin dynamicresources.
-func (w *world) without(names ...string) ([]*resourceapi.ResourceClaim, structured.AllocatedState, error) {
+func (w *world) without(name string) ([]*resourceapi.ResourceClaim, structured.AllocatedState, error) {
 	state := structured.AllocatedState{
 		AllocatedDevices:         sets.New[structured.DeviceID](),
 		AllocatedSharedDeviceIDs: sets.New[sharedDevice](),
@@ -231,7 +197,7 @@ func (w *world) without(names ...string) ([]*resourceapi.ResourceClaim, structur
 	var invalid error
 	var wanted []*resourceapi.ResourceClaim
 	for _, claim := range w.claims {
-		if slices.Contains(names, claim.Namespace+"/"+claim.Name) {
+		if name == claim.Namespace+"/"+claim.Name {
 			claim = claim.DeepCopy()
 			claim.Status = resourceapi.ResourceClaimStatus{}
 			wanted = append(wanted, claim)

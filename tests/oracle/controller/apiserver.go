@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
-	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -69,50 +68,6 @@ func (c *cluster) add(object apiObject, now time.Time) error {
 	}
 	if err := c.tracker.Create(gvrOf(object), object, object.GetNamespace()); err != nil {
 		return fmt.Errorf("create %s %s: %w", gvkOf(object).Kind, object.GetName(), err)
-	}
-	return nil
-}
-
-func (c *cluster) update(object apiObject, now time.Time) error {
-	setDefaults(object, now)
-	stored, err := c.tracker.Get(gvrOf(object), object.GetNamespace(), object.GetName())
-	if err != nil {
-		return fmt.Errorf("update %s %s: %w", gvkOf(object).Kind, object.GetName(), err)
-	}
-	old := stored.(apiObject)
-	if object.GetUID() == "" {
-		object.SetUID(old.GetUID())
-	}
-	if rule, ok := object.(*taintRule); ok {
-		prepareRuleUpdate(rule, old.(*taintRule), now)
-	}
-	if err := c.tracker.Update(gvrOf(object), object, object.GetNamespace()); err != nil {
-		return fmt.Errorf("update %s %s: %w", gvkOf(object).Kind, object.GetName(), err)
-	}
-	return nil
-}
-
-// prepareRuleUpdate follows PrepareForUpdate of the rule's registry strategy.
-func prepareRuleUpdate(rule, old *taintRule, now time.Time) {
-	keepStatus(rule, old)
-	if effectChangeBumpsTimeAdded &&
-		rule.Spec.Taint.Effect != old.Spec.Taint.Effect &&
-		rule.Spec.Taint.TimeAdded.Equal(old.Spec.Taint.TimeAdded) {
-		rule.Spec.Taint.TimeAdded = &metav1.Time{Time: now.Truncate(time.Second)}
-	}
-	rule.Generation = old.Generation
-	if !apiequality.Semantic.DeepEqual(old.Spec, rule.Spec) {
-		rule.Generation++
-	}
-}
-
-func (c *cluster) delete(reference objectReference) error {
-	object, _, err := newObjectOfKind(reference.Kind)
-	if err != nil {
-		return err
-	}
-	if err := c.tracker.Delete(gvrOf(object), reference.Namespace, reference.Name); err != nil {
-		return fmt.Errorf("delete %s %s: %w", reference.Kind, reference.Name, err)
 	}
 	return nil
 }

@@ -1,10 +1,8 @@
 package oracle
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -22,12 +20,9 @@ const defaultWorkers = 8
 const controllerName = "device-taint-eviction-controller"
 
 type controllerAnswer struct {
-	ID               json.RawMessage          `json:"id"`
-	Deleted          map[string]float64       `json:"deleted"`
-	DisruptionTarget []string                 `json:"disruptionTarget"`
-	Rules            map[string]ruleCondition `json:"rules"`
-	FirstConditions  map[string]ruleCondition `json:"firstConditions"`
-	Events           []podEvent               `json:"events"`
+	ID      json.RawMessage          `json:"id"`
+	Deleted map[string]float64       `json:"deleted"`
+	Rules   map[string]ruleCondition `json:"rules"`
 }
 
 // objectsByList has the lists of the request under their names there.
@@ -35,22 +30,13 @@ type objectsByList map[string][]apiObject
 
 // listNames is the order in which the lists are stored at the start. It does
 // not matter: informers see all of them at once.
-var listNames = []string{"pods", "claims", "slices", "rules", "classes"}
+var listNames = []string{"pods", "claims", "slices", "rules"}
 
 // scenario is a decoded request.
 type scenario struct {
 	request   controllerRequest
 	atStart   []apiObject
 	afterSync []apiObject
-	timeline  []change
-}
-
-// change is a decoded timeline entry.
-type change struct {
-	at     time.Duration
-	create apiObject
-	update apiObject
-	delete *objectReference
 }
 
 func answerController(t *testing.T, id json.RawMessage, line []byte) (any, error) {
@@ -73,7 +59,7 @@ func answerController(t *testing.T, id json.RawMessage, line []byte) (any, error
 }
 
 func decodeScenario(line []byte) (*scenario, error) {
-	request := controllerRequest{Workers: defaultWorkers}
+	var request controllerRequest
 	if err := decodeRequest(line, &request); err != nil {
 		return nil, err
 	}
@@ -95,8 +81,7 @@ func decodeScenario(line []byte) (*scenario, error) {
 	for _, name := range listNames {
 		result.atStart = append(result.atStart, objects[name]...)
 	}
-	result.timeline, err = decodeTimeline(&request)
-	return result, err
+	return result, nil
 }
 
 func decodeLists(request *controllerRequest) (objectsByList, error) {
@@ -109,7 +94,6 @@ func decodeLists(request *controllerRequest) (objectsByList, error) {
 		{"claims", "ResourceClaim", request.Claims},
 		{"slices", "ResourceSlice", request.Slices},
 		{"rules", "DeviceTaintRule", request.Rules},
-		{"classes", "DeviceClass", request.Classes},
 	} {
 		decoded, err := decodeObjects(list.raws, list.kind, request.IgnoreUnknownFields)
 		if err != nil {
@@ -118,40 +102,6 @@ func decodeLists(request *controllerRequest) (objectsByList, error) {
 		objects[list.name] = decoded
 	}
 	return objects, nil
-}
-
-func decodeTimeline(request *controllerRequest) ([]change, error) {
-	changes := make([]change, 0, len(request.Timeline))
-	for index, entry := range request.Timeline {
-		decoded, err := decodeChange(entry, request.IgnoreUnknownFields)
-		if err != nil {
-			return nil, fmt.Errorf("timeline #%d: %w", index, err)
-		}
-		changes = append(changes, decoded)
-	}
-	slices.SortStableFunc(changes, func(a, b change) int { return cmp.Compare(a.at, b.at) })
-	return changes, nil
-}
-
-func decodeChange(entry timelineEntry, ignoreUnknown bool) (change, error) {
-	decoded := change{at: seconds(entry.AtSeconds), delete: entry.Delete}
-	actions := 0
-	var err error
-	if entry.Create != nil {
-		actions++
-		decoded.create, err = decodeObject(entry.Create, "", ignoreUnknown)
-	}
-	if entry.Update != nil && err == nil {
-		actions++
-		decoded.update, err = decodeObject(entry.Update, "", ignoreUnknown)
-	}
-	if entry.Delete != nil {
-		actions++
-	}
-	if err == nil && actions != 1 {
-		err = errors.New("exactly one of create, update and delete must be set")
-	}
-	return decoded, err
 }
 
 func seconds(value float64) time.Duration {
@@ -183,7 +133,7 @@ func simulate(scenario *scenario) (*controllerAnswer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return recorder.summarize(finalConditions(cluster, scenario))
+	return &controllerAnswer{Deleted: recorder.deleted, Rules: finalConditions(cluster, scenario)}, nil
 }
 
 // startController starts the informers, lets them fill their caches, and only
@@ -192,7 +142,7 @@ func simulate(scenario *scenario) (*controllerAnswer, error) {
 func startController(client *fake.Clientset, request *controllerRequest) (stop func() error, err error) {
 	const neverResync = 0
 	factory := informers.NewSharedInformerFactory(client, neverResync)
-	run, err := newController(client, factory, request.WorkloadResourceClaims, request.Workers)
+	run, err := newController(client, factory, request.WorkloadResourceClaims, defaultWorkers)
 	if err != nil {
 		return nil, err
 	}
@@ -213,8 +163,7 @@ func startController(client *fake.Clientset, request *controllerRequest) (stop f
 	}, nil
 }
 
-// playScenario applies the changes. What the controller does at the very
-// moment of a change comes before the change.
+// playScenario adds what comes after the sync, and lets time pass to the horizon.
 func playScenario(cluster *cluster, scenario *scenario, start time.Time) error {
 	for _, object := range scenario.afterSync {
 		if err := cluster.add(object, start); err != nil {
@@ -222,73 +171,35 @@ func playScenario(cluster *cluster, scenario *scenario, start time.Time) error {
 		}
 		settle()
 	}
-	horizon := seconds(scenario.request.HorizonSeconds)
-	for _, change := range scenario.timeline {
-		if change.at > horizon {
-			return fmt.Errorf("timeline: %v is after the horizon", change.at)
-		}
-		time.Sleep(time.Until(start.Add(change.at)))
-		settle()
-		if err := change.apply(cluster); err != nil {
-			return fmt.Errorf("at %v: %w", change.at, err)
-		}
-		settle()
-	}
-	time.Sleep(time.Until(start.Add(horizon)))
+	time.Sleep(time.Until(start.Add(seconds(scenario.request.HorizonSeconds))))
 	settle()
 	return nil
 }
 
-func (c *change) apply(cluster *cluster) error {
-	now := time.Now()
-	switch {
-	case c.create != nil:
-		return cluster.add(c.create, now)
-	case c.update != nil:
-		return cluster.update(c.update, now)
-	default:
-		return cluster.delete(*c.delete)
-	}
+// ruleCondition is the part of the EvictionInProgress condition that matters.
+type ruleCondition struct {
+	Status  string `json:"status"`
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
 }
 
 // finalConditions reads the rules that still exist at the end.
 func finalConditions(cluster *cluster, scenario *scenario) map[string]ruleCondition {
 	conditions := map[string]ruleCondition{}
-	for _, name := range scenario.ruleNames() {
-		stored, err := cluster.tracker.Get(gvrOf(&taintRule{}), "", name)
+	for _, object := range slices.Concat(scenario.atStart, scenario.afterSync) {
+		rule, ok := object.(*taintRule)
+		if !ok {
+			continue
+		}
+		stored, err := cluster.tracker.Get(gvrOf(rule), "", rule.Name)
 		if err != nil {
 			continue
 		}
-		if condition, found := evictionCondition(conditionsOf(stored.(*taintRule))); found {
-			conditions[name] = condition
+		for _, condition := range conditionsOf(stored.(*taintRule)) {
+			if condition.Type == conditionEvictionInProgress {
+				conditions[rule.Name] = ruleCondition{string(condition.Status), condition.Reason, condition.Message}
+			}
 		}
 	}
 	return conditions
-}
-
-func (s *scenario) ruleNames() []string {
-	var names []string
-	for _, object := range slices.Concat(s.atStart, s.afterSync) {
-		if rule, ok := object.(*taintRule); ok {
-			names = append(names, rule.Name)
-		}
-	}
-	for _, change := range s.timeline {
-		if rule, ok := change.create.(*taintRule); ok {
-			names = append(names, rule.Name)
-		}
-	}
-	return names
-}
-
-func (r *recorder) summarize(rules map[string]ruleCondition) (*controllerAnswer, error) {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	return &controllerAnswer{
-		Deleted:          r.deleted,
-		DisruptionTarget: r.disruptionTargets(),
-		Rules:            rules,
-		FirstConditions:  r.firstConditions,
-		Events:           r.sortedEvents(),
-	}, nil
 }

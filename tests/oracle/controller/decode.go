@@ -19,31 +19,14 @@ type controllerRequest struct {
 	envelope
 	WorkloadResourceClaims bool              `json:"workloadResourceClaims"`
 	HorizonSeconds         float64           `json:"horizonSeconds"`
-	Workers                int               `json:"workers"`
 	IgnoreUnknownFields    bool              `json:"ignoreUnknownFields"`
 	TerminationSeconds     float64           `json:"terminationSeconds"`
 	Pods                   []json.RawMessage `json:"pods"`
 	Claims                 []json.RawMessage `json:"claims"`
 	Slices                 []json.RawMessage `json:"slices"`
 	Rules                  []json.RawMessage `json:"rules"`
-	Classes                []json.RawMessage `json:"classes"`
 	RulesAfterSync         bool              `json:"rulesAfterSync"`
 	AfterSync              []string          `json:"afterSync"`
-	Timeline               []timelineEntry   `json:"timeline"`
-}
-
-// timelineEntry is one change. Exactly one of the three actions is set.
-type timelineEntry struct {
-	AtSeconds float64          `json:"atSeconds"`
-	Create    json.RawMessage  `json:"create"`
-	Update    json.RawMessage  `json:"update"`
-	Delete    *objectReference `json:"delete"`
-}
-
-type objectReference struct {
-	Kind      string `json:"kind"`
-	Namespace string `json:"namespace"`
-	Name      string `json:"name"`
 }
 
 // decodeRequest refuses unknown fields: a misspelt option that is silently
@@ -77,8 +60,6 @@ func newObjectOfKind(kind string) (apiObject, string, error) {
 		return &resourceapi.ResourceClaim{}, resourceVersion, nil
 	case "ResourceSlice":
 		return &resourceapi.ResourceSlice{}, resourceVersion, nil
-	case "DeviceClass":
-		return &resourceapi.DeviceClass{}, resourceVersion, nil
 	case "DeviceTaintRule":
 		return &taintRule{}, resourceVersion, nil
 	default:
@@ -86,15 +67,11 @@ func newObjectOfKind(kind string) (apiObject, string, error) {
 	}
 }
 
-// decodeObject decodes one object. Kind and API version may be left out where
-// the kind follows from the place of the object.
+// decodeObject decodes one object. Kind and API version may be left out.
 func decodeObject(raw json.RawMessage, kind string, ignoreUnknown bool) (apiObject, error) {
 	var typeMeta metav1.TypeMeta
 	if err := json.Unmarshal(raw, &typeMeta); err != nil {
 		return nil, fmt.Errorf("decode object: %w", err)
-	}
-	if kind == "" {
-		kind = typeMeta.Kind
 	}
 	object, apiVersion, err := newObjectOfKind(kind)
 	if err != nil {

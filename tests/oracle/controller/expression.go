@@ -6,7 +6,6 @@ import (
 	"errors"
 
 	resourceapi "k8s.io/api/resource/v1"
-	"k8s.io/dynamic-resource-allocation/resourceclaim"
 )
 
 type celRequest struct {
@@ -53,34 +52,4 @@ func answerCEL(id json.RawMessage, line []byte) (any, error) {
 		return errorAnswer{ID: id, Error: err.Error(), Stage: "runtime"}, nil
 	}
 	return celAnswer{ID: id, Matches: matches}, nil
-}
-
-type toleratesRequest struct {
-	envelope
-	Toleration json.RawMessage `json:"toleration"`
-	Taint      json.RawMessage `json:"taint"`
-}
-
-type toleratesAnswer struct {
-	ID        json.RawMessage `json:"id"`
-	Tolerates bool            `json:"tolerates"`
-}
-
-func answerTolerates(id json.RawMessage, line []byte) (any, error) {
-	var request toleratesRequest
-	if err := decodeRequest(line, &request); err != nil {
-		return nil, err
-	}
-	if request.Toleration == nil || request.Taint == nil {
-		return nil, errors.New("toleration or taint is missing")
-	}
-	var toleration resourceapi.DeviceToleration
-	if err := decodeStrictly(request.Toleration, &toleration, false); err != nil {
-		return nil, err
-	}
-	var taint resourceapi.DeviceTaint
-	if err := decodeStrictly(request.Taint, &taint, false); err != nil {
-		return nil, err
-	}
-	return toleratesAnswer{ID: id, Tolerates: resourceclaim.ToleratesTaint(toleration, taint)}, nil
 }

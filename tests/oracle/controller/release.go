@@ -22,7 +22,6 @@ import (
 
 const (
 	conditionEvictionInProgress = resourceapi.DeviceTaintConditionEvictionInProgress
-	effectChangeBumpsTimeAdded  = true
 
 	// startupDelay is the virtual time that the controller needs to start.
 	startupDelay = 0 * time.Second
@@ -43,12 +42,6 @@ func taintOf(rule *taintRule) resourceapi.DeviceTaint {
 
 func conditionsOf(rule *taintRule) []metav1.Condition {
 	return rule.Status.Conditions
-}
-
-// keepStatus puts the old status into the new rule: only the status subresource
-// changes it.
-func keepStatus(rule, old *taintRule) {
-	rule.Status = *old.Status.DeepCopy()
 }
 
 func enableFeatures() error {

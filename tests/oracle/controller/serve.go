@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -39,7 +40,7 @@ func serve(t *testing.T, input io.Reader, output io.Writer) error {
 	}()
 
 	var workers sync.WaitGroup
-	for range workerCount() {
+	for range cmp.Or(parallelCases, runtime.GOMAXPROCS(0)) {
 		workers.Go(func() {
 			// Each worker gets its own T: synctest.Test must not share one.
 			t.Run("worker", func(t *testing.T) {
@@ -53,13 +54,6 @@ func serve(t *testing.T, input io.Reader, output io.Writer) error {
 	writeError := writeLines(output, answers)
 	workers.Wait()
 	return errors.Join(readError, writeError)
-}
-
-func workerCount() int {
-	if parallelCases > 0 {
-		return parallelCases
-	}
-	return runtime.GOMAXPROCS(0)
 }
 
 func readLines(input io.Reader, handle func(line []byte)) error {
@@ -142,10 +136,6 @@ func dispatch(t *testing.T, head envelope, line []byte) (answer any, err error) 
 		return answerAllocate(head.ID, line)
 	case "cel":
 		return answerCEL(head.ID, line)
-	case "tolerates":
-		return answerTolerates(head.ID, line)
-	case "validate":
-		return answerValidate(head.ID, line)
 	case "version":
 		return versionAnswer{ID: head.ID, Kubernetes: kubernetesVersion}, nil
 	default:

@@ -5,7 +5,6 @@
 
 mod devices;
 mod grammar;
-mod random;
 
 use std::collections::BTreeMap;
 
@@ -13,8 +12,8 @@ use kubectl_devicetaint::engine::expression::{DeviceExpression, ExpressionError}
 use serde_json::{Value, json};
 
 use self::devices::{Subject, subjects};
-use self::grammar::{Kind, expression};
-use self::random::Random;
+use self::grammar::expression;
+use crate::harness::Random;
 use crate::oracle::process::Oracle;
 use crate::oracle::run::fresh_seed;
 
@@ -110,17 +109,17 @@ fn compare(expressions: &[String]) -> Comparison {
 }
 
 fn random_expressions(seed: u64, count: usize) -> Vec<String> {
-    let mut random = Random::new(seed);
+    let mut random = Random::of_seed(seed);
     let depths = (0..count).map(|place| 1 + place % 4);
     depths
-        .map(|depth| expression(&mut random, Kind::Bool, depth))
+        .map(|depth| expression(&mut random, b'b', depth))
         .collect()
 }
 
 /// Expressions with one character removed, doubled or inserted: most do not compile.
 fn spoiled(seed: u64, expressions: &[String]) -> Vec<String> {
     let inserted: Vec<char> = "!-()[]{}.?:,+=<1a\"'\\ ".chars().collect();
-    let mut random = Random::new(seed);
+    let mut random = Random::of_seed(seed);
     let spoil = |text: &String| {
         let mut characters: Vec<char> = text.chars().collect();
         let place = random.below(characters.len());

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::random::Random;
+use crate::harness::Random;
 
 /// The drivers.
 const DRIVERS: [&str; 2] = ["gpu.example.com", "nic.example.com"];
@@ -90,13 +90,13 @@ impl Cluster {
 
 /// A cluster of that seed.
 pub fn cluster(seed: u64) -> Cluster {
-    let random = &mut Random::new(seed);
+    let random = &mut Random::of_seed(seed);
     let mut cluster = Cluster::default();
     for node in 0..random.between(1, 4) {
-        let zone = random.of(&["a", "b"]);
+        let zone = random.pick(&["a", "b"]);
         let mut labels = json!({"zone": zone});
         if random.percent(50) {
-            labels["slots"] = json!(random.of(&["2", "8"]));
+            labels["slots"] = json!(random.pick(&["2", "8"]));
         }
         cluster
             .nodes
@@ -109,7 +109,7 @@ pub fn cluster(seed: u64) -> Cluster {
     for claim in 0..random.between(1, 7) {
         add_claim(&mut cluster, claim, random);
     }
-    for rule in 0..random.of(&[1, 1, 1, 2]) {
+    for rule in 0..random.pick(&[1, 1, 1, 2]) {
         add_rule(&mut cluster, rule, random);
     }
     cluster
@@ -203,7 +203,7 @@ fn node_name(cluster: &Cluster, random: &mut Random) -> String {
 }
 
 fn node_selector(random: &mut Random) -> Value {
-    let requirement = random.of(&[
+    let requirement = random.pick(&[
         json!({"key": "zone", "operator": "In", "values": ["a"]}),
         json!({"key": "zone", "operator": "NotIn", "values": ["a"]}),
         json!({"key": "slots", "operator": "Exists"}),
@@ -235,17 +235,20 @@ fn new_device(name: &str, has_counters: bool, random: &mut Random) -> Map<String
     let mut device = Map::from_iter([("name".to_owned(), json!(name))]);
     let mut attributes = Map::new();
     if random.percent(90) {
-        attributes.insert("kind".to_owned(), json!({"string": random.of(&["a", "b"])}));
+        attributes.insert(
+            "kind".to_owned(),
+            json!({"string": random.pick(&["a", "b"])}),
+        );
     }
     if random.percent(80) {
         attributes.insert("fast".to_owned(), json!({"bool": random.percent(50)}));
     }
     if random.percent(90) {
-        let key = random.of(&["numa", "gpu.example.com/numa", "example.com/numa"]);
+        let key = random.pick(&["numa", "gpu.example.com/numa", "example.com/numa"]);
         attributes.insert(key.to_owned(), json!({"int": random.below(2)}));
     }
     if random.percent(40) {
-        let version = random.of(&["1.0.0", "1.0.0+a", "1.0.0+b", "1.1.0"]);
+        let version = random.pick(&["1.0.0", "1.0.0+a", "1.0.0+b", "1.1.0"]);
         attributes.insert("firmware".to_owned(), json!({"version": version}));
     }
     device.insert("attributes".to_owned(), json!(attributes));
@@ -254,9 +257,9 @@ fn new_device(name: &str, has_counters: bool, random: &mut Random) -> Map<String
         device.insert("allowMultipleAllocations".to_owned(), json!(true));
     }
     if random.percent(80) {
-        let mut memory = json!({"value": random.of(&["8Gi", "16Gi", "40Gi"])});
+        let mut memory = json!({"value": random.pick(&["8Gi", "16Gi", "40Gi"])});
         if shared && random.percent(60) {
-            memory["requestPolicy"] = random.of(&[
+            memory["requestPolicy"] = random.pick(&[
                 json!({"default": "4Gi"}),
                 json!({"default": "4Gi", "validValues": ["4Gi", "8Gi"]}),
                 json!({"default": "2Gi", "validRange": {"min": "1Gi", "max": "8Gi", "step": "1Gi"}}),
@@ -267,10 +270,10 @@ fn new_device(name: &str, has_counters: bool, random: &mut Random) -> Map<String
         device.insert("capacity".to_owned(), json!({name: memory}));
     }
     if has_counters && random.percent(85) {
-        let set = random.of(&["card-0", "card-0", "card-1"]);
-        let mut counters = json!({"memory": {"value": random.of(&["10Gi", "20Gi", "40Gi"])}});
+        let set = random.pick(&["card-0", "card-0", "card-1"]);
+        let mut counters = json!({"memory": {"value": random.pick(&["10Gi", "20Gi", "40Gi"])}});
         if random.percent(40) {
-            counters["slots"] = json!({"value": random.of(&["1", "2"])});
+            counters["slots"] = json!({"value": random.pick(&["1", "2"])});
         }
         let mut consumption = json!({"counterSet": set, "counters": counters});
         if random.percent(1) {
@@ -283,8 +286,8 @@ fn new_device(name: &str, has_counters: bool, random: &mut Random) -> Map<String
             "taints".to_owned(),
             json!([{
                 "key": "example.com/ecc",
-                "value": random.of(&["", "high"]),
-                "effect": random.of(&["NoSchedule", "NoExecute", "None"]),
+                "value": random.pick(&["", "high"]),
+                "effect": random.pick(&["NoSchedule", "NoExecute", "None"]),
                 "timeAdded": TIME,
             }]),
         );
@@ -294,32 +297,32 @@ fn new_device(name: &str, has_counters: bool, random: &mut Random) -> Map<String
 
 /// The name of the capacity, more often without the driver's.
 fn capacity_name(random: &mut Random) -> &'static str {
-    random.of(&["memory", "memory", "memory", "gpu.example.com/memory"])
+    random.pick(&["memory", "memory", "memory", "gpu.example.com/memory"])
 }
 
 fn add_claim(cluster: &mut Cluster, number: usize, random: &mut Random) {
     let name = format!("claim-{number}");
     let mut classes = cluster.classes.iter();
     let has_risk = classes.any(|class| class["metadata"]["name"] == "risky");
-    let requests: Vec<Value> = (0..random.of(&[1, 1, 1, 2, 2, 3]))
+    let requests: Vec<Value> = (0..random.pick(&[1, 1, 1, 2, 2, 3]))
         .map(|request| new_request(request, has_risk, random))
         .collect();
     let mut devices = json!({"requests": requests});
     if random.percent(25) {
-        let attribute = random.of(&[
+        let attribute = random.pick(&[
             "gpu.example.com/numa",
             "example.com/numa",
             "gpu.example.com/kind",
             "gpu.example.com/firmware",
         ]);
-        let field = random.of(&["matchAttribute", "matchAttribute", "distinctAttribute"]);
+        let field = random.pick(&["matchAttribute", "matchAttribute", "distinctAttribute"]);
         let mut constraint = json!({field: attribute});
         if random.percent(40) {
-            constraint["requests"] = json!([random.of(&["r0", "r1", "r0/s1"])]);
+            constraint["requests"] = json!([random.pick(&["r0", "r1", "r0/s1"])]);
         }
         devices["constraints"] = json!([constraint]);
     }
-    let results: Vec<Value> = (0..random.of(&[1, 1, 1, 2, 3]))
+    let results: Vec<Value> = (0..random.pick(&[1, 1, 1, 2, 3]))
         .filter_map(|_| new_result(cluster, &requests[0], random))
         .collect();
     let uid = format!("uid-pod-{number}");
@@ -368,17 +371,17 @@ fn new_terms(has_risk: bool, random: &mut Random) -> Value {
     } else if random.percent(1) {
         "gone"
     } else {
-        random.of(&["any", "gpu", "gpu", "kind-a", "large"])
+        random.pick(&["any", "gpu", "gpu", "kind-a", "large"])
     };
     let mut terms = json!({"deviceClassName": class});
     if random.percent(12) {
         terms["allocationMode"] = json!("All");
     } else {
         terms["allocationMode"] = json!("ExactCount");
-        terms["count"] = json!(random.of(&[1, 1, 1, 2, 2, 3]));
+        terms["count"] = json!(random.pick(&[1, 1, 1, 2, 2, 3]));
     }
     if random.percent(20) {
-        let expression = random.of(&[
+        let expression = random.pick(&[
             "device.attributes['gpu.example.com'].?kind.orValue('') == 'b'",
             "'fast' in device.attributes['gpu.example.com'] && device.attributes['gpu.example.com'].fast",
             "device.allowMultipleAllocations",
@@ -387,7 +390,7 @@ fn new_terms(has_risk: bool, random: &mut Random) -> Value {
         terms["selectors"] = json!([{"cel": {"expression": expression}}]);
     }
     if random.percent(20) {
-        let asked = random.of(&["1Gi", "4Gi", "5Gi", "12Gi", "1500m"]);
+        let asked = random.pick(&["1Gi", "4Gi", "5Gi", "12Gi", "1500m"]);
         let mut requests = json!({capacity_name(random): asked});
         if random.percent(8) {
             requests["memory"] = json!(asked);
@@ -397,10 +400,10 @@ fn new_terms(has_risk: bool, random: &mut Random) -> Value {
     if random.percent(25) {
         let mut toleration = json!({"operator": "Exists"});
         if random.percent(50) {
-            toleration["key"] = json!(random.of(&["example.com/ecc", "example.com/drain"]));
+            toleration["key"] = json!(random.pick(&["example.com/ecc", "example.com/drain"]));
         }
         if random.percent(60) {
-            toleration["effect"] = json!(random.of(&["NoExecute", "NoSchedule"]));
+            toleration["effect"] = json!(random.pick(&["NoExecute", "NoSchedule"]));
         }
         if random.percent(70) {
             toleration["tolerationSeconds"] = json!(60);
@@ -439,7 +442,7 @@ fn new_result(cluster: &mut Cluster, request: &Value, random: &mut Random) -> Op
                 if negative {
                     "-1Gi"
                 } else {
-                    random.of(&["1Gi", "4Gi", "8Gi"])
+                    random.pick(&["1Gi", "4Gi", "8Gi"])
                 }
             };
             let (one, other) = (amount(), amount());

@@ -149,7 +149,6 @@ fn request(made: &Cluster, ours: &Replacement<'_>, are_gone: bool) -> Value {
         "claims": claims,
         "rules": made.rules,
         "place": names,
-        "together": [],
     })
 }
 

@@ -2,7 +2,6 @@
 
 pub mod cluster;
 mod compare;
-pub mod random;
 mod room;
 mod waiting;
 

@@ -47,8 +47,7 @@ pub fn make_room(seed: u64, number: u64) {
             .map(|(_, made, _)| {
                 json!({
                     "op": "allocate", "nodes": made.nodes, "classes": made.classes, "slices": made.slices,
-                    "claims": made.claims, "rules": made.rules,
-                    "place": ["ml/claim-0"], "together": [],
+                    "claims": made.claims, "rules": made.rules, "place": ["ml/claim-0"],
                 })
             })
             .collect();

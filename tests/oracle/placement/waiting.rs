@@ -15,6 +15,7 @@ use super::cluster::{Cluster, cluster};
 use super::compare::read;
 use super::room::ends_the_attempt;
 use crate::harness::go_program::say;
+use crate::oracle::explain::without_driver_taint;
 use crate::oracle::process::Oracle;
 use crate::oracle::subject::Subject;
 
@@ -360,7 +361,6 @@ fn with_slices(made: &Cluster, slices: &[Value]) -> Value {
         "claims": made.claims,
         "rules": made.rules,
         "place": ["ml/claim-0"],
-        "together": [],
     })
 }
 
@@ -374,15 +374,6 @@ fn is_placed(answer: &Value) -> bool {
         .expect("nodes")
         .values()
         .any(|answer| answer == "placed")
-}
-
-/// A taint as KEY[=VALUE]:EFFECT.
-fn spelled(taint: &Value) -> String {
-    let field = |name: &str| taint[name].as_str().unwrap_or_default();
-    match field("value") {
-        "" => format!("{}:{}", field("key"), field("effect")),
-        value => format!("{}={value}:{}", field("key"), field("effect")),
-    }
 }
 
 fn is_out(request: &WaitingRequest, device: &str) -> bool {
@@ -406,23 +397,7 @@ fn make(change: &SingleChange, made: &mut Cluster) {
             made.rules.retain(|one| one["metadata"]["name"] != **rule);
         }
         (ChangeType::WithoutTaint, None, Some(device)) => {
-            let [driver, pool, name]: [&str; 3] = device
-                .split('/')
-                .collect::<Vec<_>>()
-                .try_into()
-                .expect("three parts");
-            let mut slices: Vec<&mut Value> = made.slices.iter_mut().collect();
-            slices.retain(|slice| {
-                slice["spec"]["driver"] == *driver && slice["spec"]["pool"]["name"] == *pool
-            });
-            let devices = slices
-                .into_iter()
-                .filter_map(|slice| slice["spec"]["devices"].as_array_mut());
-            for device in devices.flatten().filter(|device| device["name"] == *name) {
-                let taints = device["taints"].as_array_mut().expect("taints");
-                let gone = change.taint.as_ref().map(ToString::to_string);
-                taints.retain(|taint| Some(spelled(taint)) != gone);
-            }
+            without_driver_taint(change, device, &mut made.slices);
         }
         (ChangeType::WithToleration, None, None) => {
             let wanted = serde_json::to_value(&change.toleration).expect("JSON");

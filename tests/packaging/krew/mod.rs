@@ -6,95 +6,79 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+use serde_json::{Value, json};
 
 use super::support::{entries, root, sha256, unpack};
 
-/// A manifest, with the fields that this plugin has.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Plugin {
-    api_version: String,
-    kind: String,
-    metadata: Metadata,
-    spec: Spec,
-}
+/// A manifest.
+pub struct Plugin(Value);
 
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Metadata {
-    name: String,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Spec {
-    version: String,
-    #[serde(rename = "homepage")]
-    _homepage: String,
-    short_description: String,
-    #[serde(rename = "description")]
-    _description: String,
-    #[serde(rename = "caveats")]
-    _caveats: String,
-    platforms: Vec<Platform>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Platform {
     pub uri: String,
     pub sha256: String,
     pub bin: String,
-    selector: Selector,
 }
 
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Selector {
-    match_labels: Labels,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Labels {
-    os: String,
-    arch: String,
+fn text(value: &Value) -> String {
+    value.as_str().expect("a text").to_owned()
 }
 
 impl Plugin {
     /// Reads and checks the manifest in a file.
     pub fn read(file: &Path) -> Self {
-        let plugin: Self = serde_yaml::from_str(&fs::read_to_string(file).unwrap()).unwrap();
+        let plugin: Value = serde_yaml::from_str(&fs::read_to_string(file).unwrap()).unwrap();
+        let spec = &plugin["spec"];
+        let fields =
+            |value: &Value| -> Vec<String> { value.as_object().unwrap().keys().cloned().collect() };
+        assert_eq!(fields(&plugin), ["apiVersion", "kind", "metadata", "spec"]);
+        let known = [
+            "caveats",
+            "description",
+            "homepage",
+            "platforms",
+            "shortDescription",
+            "version",
+        ];
+        assert_eq!(fields(spec), known);
         let api = "krew.googlecontainertools.github.com/v1alpha2";
         assert_eq!(
-            (plugin.api_version.as_str(), plugin.kind.as_str()),
-            (api, "Plugin")
+            (&plugin["apiVersion"], &plugin["kind"]),
+            (&json!(api), &json!("Plugin"))
         );
-        assert_eq!(plugin.metadata.name, "devicetaint");
-        assert!(plugin.spec.version.starts_with('v'));
-        assert!(plugin.spec.short_description.chars().count() <= 50);
-        let mut covered: Vec<(&str, &str)> = Vec::new();
-        for platform in plugin.platforms() {
-            let Labels { os, arch } = &platform.selector.match_labels;
-            covered.push((os, arch));
-            assert_eq!(platform.bin.ends_with(".exe"), os == "windows");
-            assert!(platform.uri.starts_with("https://"));
-            assert_eq!(platform.sha256.len(), 64);
+        assert_eq!(plugin["metadata"], json!({"name": "devicetaint"}));
+        assert!(text(&spec["version"]).starts_with('v'));
+        assert!(text(&spec["shortDescription"]).chars().count() <= 50);
+        let mut covered = Vec::new();
+        for platform in spec["platforms"].as_array().unwrap() {
+            assert_eq!(fields(platform), ["bin", "selector", "sha256", "uri"]);
+            let labels = &platform["selector"]["matchLabels"];
+            covered.push([text(&labels["os"]), text(&labels["arch"])]);
+            assert_eq!(
+                text(&platform["bin"]).ends_with(".exe"),
+                labels["os"] == "windows"
+            );
+            assert!(text(&platform["uri"]).starts_with("https://"));
+            assert_eq!(text(&platform["sha256"]).len(), 64);
         }
         covered.sort_unstable();
         let all = ["darwin", "linux", "windows"];
-        let all = all.map(|os| [(os, "amd64"), (os, "arm64")]).concat();
+        let all = all.map(|os| [[os, "amd64"], [os, "arm64"]]).concat();
         assert_eq!(covered, all);
-        plugin
+        Self(plugin)
     }
 
-    pub fn version(&self) -> &str {
-        &self.spec.version
+    pub fn version(&self) -> String {
+        text(&self.0["spec"]["version"])
     }
 
-    pub fn platforms(&self) -> &[Platform] {
-        &self.spec.platforms
+    pub fn platforms(&self) -> Vec<Platform> {
+        let platforms = self.0["spec"]["platforms"].as_array().unwrap().iter();
+        let platforms = platforms.map(|platform| Platform {
+            uri: text(&platform["uri"]),
+            sha256: text(&platform["sha256"]),
+            bin: text(&platform["bin"]),
+        });
+        platforms.collect()
     }
 }
 

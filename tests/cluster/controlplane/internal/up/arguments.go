@@ -20,10 +20,6 @@ func etcdArguments(data, clients, peers string) []string {
 // apiServerArguments differ from a cluster's where there is no kubelet, no network and no
 // service account.
 func (plane *plane) apiServerArguments(port int) []string {
-	served := plane.options.apis.runtimeConfig()
-	if plane.options.olderPolicies {
-		served += ",admissionregistration.k8s.io/v1beta1=true,admissionregistration.k8s.io/v1alpha1=true"
-	}
 	return []string{
 		"--etcd-servers=" + plane.etcd,
 		"--bind-address=127.0.0.1",
@@ -40,7 +36,9 @@ func (plane *plane) apiServerArguments(port int) []string {
 		"--service-account-signing-key-file=" + plane.files.serviceAccount,
 		"--service-cluster-ip-range=10.0.0.0/24",
 		"--disable-admission-plugins=ServiceAccount",
-		"--runtime-config=" + served,
+		// Policies that change objects are served in their older versions, too.
+		"--runtime-config=admissionregistration.k8s.io/v1beta1=true,admissionregistration.k8s.io/v1alpha1=true," +
+			plane.options.apis.runtimeConfig(),
 	}
 }
 

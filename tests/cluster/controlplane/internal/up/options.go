@@ -33,8 +33,6 @@ type options struct {
 	users        int
 	plugin       string
 	machine      bool
-	// olderPolicies also serves the older versions of policies that change objects.
-	olderPolicies bool
 }
 
 // parseOptions reads the flags; program is the file that has all components as subcommands,
@@ -52,7 +50,7 @@ func parseOptions(program string, arguments []string, usage io.Writer) (options,
 	flags.StringVar(&result.program, "program", result.program,
 		"program that has the components as subcommands")
 	flags.StringVar(&apis, "apis", apis,
-		"what to serve of "+group+": VERSION, VERSION/RESOURCE or -VERSION/RESOURCE, separated by commas, or none")
+		"what to serve of "+group+": VERSION or -VERSION/RESOURCE, separated by commas, or none")
 	flags.StringVar(&result.featureGates, "feature-gates", "",
 		"feature gates for all components, such as DRADeviceTaintRules=false")
 	flags.StringVar(&result.controllers, "controllers", "device-taint-eviction-controller,resourceclaim-controller",
@@ -62,10 +60,8 @@ func parseOptions(program string, arguments []string, usage io.Writer) (options,
 		"number of users without permissions to make: user-0, user-1, …")
 	flags.StringVar(&result.plugin, "plugin", "",
 		"kubectl plugin to put beside kubectl")
-	flags.BoolVar(&result.olderPolicies, "older-policies", false,
-		"serve v1beta1 and v1alpha1 of admissionregistration.k8s.io beside v1")
 	flags.BoolVar(&result.machine, "machine", false,
-		"write one JSON object per event, read commands from stdin, and end when stdin does")
+		"write one JSON object per event, and end when stdin does")
 	if err := flags.Parse(arguments); err != nil {
 		return options{}, err
 	}
@@ -90,11 +86,11 @@ func parseOptions(program string, arguments []string, usage io.Writer) (options,
 type apiSelection struct {
 	// versions are those that are served with all their resources.
 	versions []string
-	// with and without are VERSION/RESOURCE.
-	with, without []string
+	// without are VERSION/RESOURCE.
+	without []string
 }
 
-// parseAPIs understands a list such as v1,-v1/devicetaintrules,v1alpha3/devicetaintrules.
+// parseAPIs understands a list such as v1,-v1/devicetaintrules,v1alpha3.
 func parseAPIs(list string) (apiSelection, error) {
 	var result apiSelection
 	if list == "none" {
@@ -106,12 +102,10 @@ func parseAPIs(list string) (apiSelection, error) {
 		switch {
 		case !slices.Contains(versions, version):
 			return apiSelection{}, fmt.Errorf("unknown version in %q: there are %s", entry, strings.Join(versions, ", "))
-		case single && resource == "", remove && !single:
-			return apiSelection{}, fmt.Errorf("%q names no resource", entry)
+		case remove != single, single && resource == "":
+			return apiSelection{}, fmt.Errorf("%q is neither a version nor -VERSION/RESOURCE", entry)
 		case remove:
 			result.without = append(result.without, bare)
-		case single:
-			result.with = append(result.with, bare)
 		default:
 			result.versions = append(result.versions, version)
 		}
@@ -125,23 +119,8 @@ func (selection apiSelection) runtimeConfig() string {
 	for _, version := range versions {
 		entries = append(entries, fmt.Sprintf("%s/%s=%t", group, version, slices.Contains(selection.versions, version)))
 	}
-	for _, resource := range selection.with {
-		entries = append(entries, fmt.Sprintf("%s/%s=true", group, resource))
-	}
 	for _, resource := range selection.without {
 		entries = append(entries, fmt.Sprintf("%s/%s=false", group, resource))
 	}
 	return strings.Join(entries, ",")
-}
-
-// served are the versions that discovery must list, in no particular order.
-func (selection apiSelection) served() []string {
-	result := slices.Clone(selection.versions)
-	for _, resource := range selection.with {
-		version, _, _ := strings.Cut(resource, "/")
-		if !slices.Contains(result, version) {
-			result = append(result, version)
-		}
-	}
-	return result
 }

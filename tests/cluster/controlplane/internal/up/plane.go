@@ -146,7 +146,7 @@ func (plane *plane) startOnce(stop context.Context) error {
 
 func (plane *plane) apiServerReady(stop context.Context) error {
 	return waitUntilReady(stop, plane.named(nameAPIServer), func() error {
-		return plane.client.ready(plane.options.apis.served())
+		return plane.client.ready(plane.options.apis.versions)
 	})
 }
 

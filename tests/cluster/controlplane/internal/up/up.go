@@ -1,38 +1,34 @@
 package up
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"syscall"
 )
 
 // event is a line on stdout with --machine.
 type event struct {
-	// Event is ready, stopped, started or failed.
-	Event     string `json:"event"`
-	Component string `json:"component,omitempty"`
-	Message   string `json:"message,omitempty"`
+	// Event is ready or failed.
+	Event   string `json:"event"`
+	Message string `json:"message,omitempty"`
 	*readyEvent
 }
 
 // readyEvent is how to reach the control plane.
 type readyEvent struct {
-	Server     string         `json:"server"`
-	Authority  string         `json:"authority"`
-	Admin      user           `json:"admin"`
-	Users      []user         `json:"users"`
-	Folder     string         `json:"folder"`
-	Binaries   string         `json:"binaries"`
-	ProcessIDs map[string]int `json:"processIDs"`
+	Server   string `json:"server"`
+	Admin    user   `json:"admin"`
+	Users    []user `json:"users"`
+	Folder   string `json:"folder"`
+	Binaries string `json:"binaries"`
 }
 
 // Main runs a control plane until it is told to end, and returns the exit code. The components
@@ -62,9 +58,12 @@ func Main(program string, arguments []string) int {
 }
 
 func run(stop context.Context, cancel context.CancelFunc, options options) error {
-	commands := make(chan string)
 	if options.machine {
-		go readCommands(commands, cancel)
+		go func() {
+			// The end of stdin is the end of the parent process.
+			_, _ = io.Copy(io.Discard, os.Stdin)
+			cancel()
+		}()
 	}
 	plane, err := newPlane(options)
 	if err != nil {
@@ -75,7 +74,7 @@ func run(stop context.Context, cancel context.CancelFunc, options options) error
 		return plane.end(err)
 	}
 	report(options, event{Event: "ready", readyEvent: plane.ready()})
-	return plane.end(plane.serve(stop, commands))
+	return plane.end(plane.serve(stop))
 }
 
 // end kills the components and removes their files. After a failure the user will want to read the
@@ -92,8 +91,8 @@ func (plane *plane) end(err error) error {
 	return fmt.Errorf("%w\nall logs are in %s", err, kept)
 }
 
-// serve waits for commands, for the end, and for components that end by themselves.
-func (plane *plane) serve(stop context.Context, commands <-chan string) error {
+// serve waits for the end, and for components that end by themselves.
+func (plane *plane) serve(stop context.Context) error {
 	for {
 		select {
 		case <-stop.Done():
@@ -109,66 +108,19 @@ func (plane *plane) serve(stop context.Context, commands <-chan string) error {
 			if err := component.start(plane.exits); err != nil {
 				return err
 			}
-		case command := <-commands:
-			if err := plane.execute(stop, command); err != nil {
-				return err
-			}
 		}
-	}
-}
-
-// execute does what a line such as "stop kube-apiserver" asks for.
-func (plane *plane) execute(stop context.Context, command string) error {
-	verb, name, _ := strings.Cut(command, " ")
-	component := plane.named(name)
-	if component == nil {
-		return fmt.Errorf("%q names no component of this control plane", command)
-	}
-	switch verb {
-	case "stop":
-		component.kill()
-		report(plane.options, event{Event: "stopped", Component: name})
-		return nil
-	case "start":
-		if err := component.start(plane.exits); err != nil {
-			return err
-		}
-		if name == nameAPIServer {
-			if err := plane.apiServerReady(stop); err != nil {
-				return err
-			}
-		}
-		report(plane.options, event{Event: "started", Component: name})
-		return nil
-	default:
-		return fmt.Errorf("%q is neither stop nor start", command)
 	}
 }
 
 // ready describes the running control plane.
 func (plane *plane) ready() *readyEvent {
-	ids := map[string]int{}
-	for _, component := range plane.processes {
-		ids[component.name] = component.command.Process.Pid
-	}
 	return &readyEvent{
-		Server:     plane.client.address,
-		Authority:  plane.files.authority,
-		Admin:      plane.files.admin,
-		Users:      plane.files.users,
-		Folder:     plane.folder,
-		Binaries:   plane.binaries(),
-		ProcessIDs: ids,
+		Server:   plane.client.address,
+		Admin:    plane.files.admin,
+		Users:    plane.files.users,
+		Folder:   plane.folder,
+		Binaries: plane.binaries(),
 	}
-}
-
-// readCommands passes on the lines of stdin. The end of stdin is the end of the parent process.
-func readCommands(commands chan<- string, cancel context.CancelFunc) {
-	lines := bufio.NewScanner(os.Stdin)
-	for lines.Scan() {
-		commands <- strings.TrimSpace(lines.Text())
-	}
-	cancel()
 }
 
 // report tells the caller what happened, in JSON for a program and in words for a person.

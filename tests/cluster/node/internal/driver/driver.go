@@ -10,13 +10,11 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"sync"
 	"syscall"
 	"time"
 
 	resourceapi "k8s.io/api/resource/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
@@ -28,8 +26,6 @@ import (
 // options say what the driver is; see the flags for their meaning.
 type options struct {
 	name, node, kubeconfig, root, prepared string
-	devices                                int
-	health                                 bool
 }
 
 // held is a claim that is prepared: as long as it is, the driver holds its devices.
@@ -55,8 +51,6 @@ func Main(arguments []string) int {
 	flags.StringVar(&options.kubeconfig, "kubeconfig", "", "how to reach the API server")
 	flags.StringVar(&options.root, "root", "", "the kubelet's folder")
 	flags.StringVar(&options.prepared, "prepared", "", "file for the claims that are prepared")
-	flags.IntVar(&options.devices, "devices", 4, "how many devices there are: gpu-0, gpu-1, …")
-	flags.BoolVar(&options.health, "health", true, "say how the devices are")
 	_ = flags.Parse(arguments)
 	if err := run(options); err != nil {
 		fmt.Fprintf(os.Stderr, "error: %v\n", err)
@@ -92,7 +86,7 @@ func run(options options) error {
 		kubeletplugin.KubeClient(client),
 		kubeletplugin.RegistrarDirectoryPath(filepath.Join(options.root, "plugins_registry")),
 		kubeletplugin.PluginDataDirectoryPath(data),
-		kubeletplugin.HealthService(options.health),
+		kubeletplugin.HealthService(true),
 		kubeletplugin.GRPCVerbosity(2),
 	)
 	if err != nil {
@@ -108,29 +102,16 @@ func run(options options) error {
 	return nil
 }
 
-func (driver *driver) names() []string {
-	var names []string
-	for index := range driver.options.devices {
-		names = append(names, fmt.Sprintf("gpu-%d", index))
-	}
-	return names
-}
+// names are those of the devices.
+var names = []string{"gpu-0", "gpu-1", "gpu-2", "gpu-3"}
 
 func (driver *driver) devices() []resourceapi.Device {
 	var devices []resourceapi.Device
-	model := "pretended"
-	for index, name := range driver.names() {
-		number, serial := int64(index%2), fmt.Sprintf("%s-%s", driver.options.node, name)
+	for _, name := range names {
+		serial := driver.options.node + "-" + name
 		devices = append(devices, resourceapi.Device{
-			Name: name,
-			Attributes: map[resourceapi.QualifiedName]resourceapi.DeviceAttribute{
-				"model": {StringValue: &model},
-				"uuid":  {StringValue: &serial},
-				"numa":  {IntValue: &number},
-			},
-			Capacity: map[resourceapi.QualifiedName]resourceapi.DeviceCapacity{
-				"memory": {Value: resource.MustParse("40Gi")},
-			},
+			Name:       name,
+			Attributes: map[resourceapi.QualifiedName]resourceapi.DeviceAttribute{"uuid": {StringValue: &serial}},
 		})
 	}
 	return devices
@@ -198,7 +179,7 @@ func (driver *driver) WatchHealthStatus(ctx context.Context, reports chan<- kube
 	defer again.Stop()
 	for {
 		var devices []kubeletplugin.DeviceHealth
-		for _, name := range slices.Sorted(slices.Values(driver.names())) {
+		for _, name := range names {
 			devices = append(devices, kubeletplugin.DeviceHealth{
 				PoolName: driver.options.node, DeviceName: name,
 				Health: kubeletplugin.HealthStatusHealthy, LastUpdated: time.Now(),

@@ -1,10 +1,6 @@
-// Package pretended is a container runtime that runs nothing: containers are entries in a map. Those of the images
-// that --program names are an exception: they are run.
+// Package pretended is a container runtime that runs nothing: containers are entries in a map.
 //
-// Annotations of a pod say what its containers do:
-//
-//	node.test/stops-after: 5s    how long they take to stop when they are asked to
-//	node.test/ends-after: 2s     how long they run before they end by themselves
+// The annotation node.test/stops-after of a pod says how long its containers take to stop.
 //
 // As long as the file named by --broken exists, no sandbox can be stopped: what a broken network
 // plugin does.
@@ -26,7 +22,6 @@ import (
 
 const (
 	stopsAfter = "node.test/stops-after"
-	endsAfter  = "node.test/ends-after"
 	// killed is the exit code of a container that did not stop in time.
 	killed = 137
 )
@@ -34,8 +29,7 @@ const (
 // runtime answers as the fake one of Kubernetes' own tests, with what follows replaced.
 type runtime struct {
 	*fake.RemoteRuntime
-	broken   string
-	programs *programs
+	broken string
 }
 
 // Main serves the runtime until the process is killed, and returns the exit code.
@@ -43,25 +37,14 @@ func Main(arguments []string) int {
 	flags := flag.NewFlagSet("runtime", flag.ExitOnError)
 	socket := flags.String("socket", "", "where to listen")
 	broken := flags.String("broken", "", "file that keeps sandboxes from being stopped")
-	folder := flags.String("containers", "", "folder for the roots of containers that are run")
-	var entries []string
-	flags.Func("program", "IMAGE=PATH: containers of this image run this program; repeatable", func(entry string) error {
-		entries = append(entries, entry)
-		return nil
-	})
 	_ = flags.Parse(arguments)
 
-	programs, err := newPrograms(*folder, entries)
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "error: %v\n", err)
-		return 2
-	}
 	listener, err := util.CreateListener("unix://" + *socket)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "error: %v\n", err)
 		return 1
 	}
-	pretended := &runtime{RemoteRuntime: fake.NewFakeRemoteRuntime(), broken: *broken, programs: programs}
+	pretended := &runtime{RemoteRuntime: fake.NewFakeRemoteRuntime(), broken: *broken}
 	// Without a size, a kubelet takes no image that it has pulled before.
 	pretended.ImageService.SetFakeImageSize(1)
 	pretended.RuntimeService.FakeStatus = &runtimeapi.RuntimeStatus{
@@ -108,32 +91,15 @@ func (runtime *runtime) ImageFsInfo(context.Context, *runtimeapi.ImageFsInfoRequ
 	return &runtimeapi.ImageFsInfoResponse{ImageFilesystems: usage, ContainerFilesystems: usage}, nil
 }
 
-// StartContainer lets the container end by itself when its pod says so, or when its program ends.
-func (runtime *runtime) StartContainer(ctx context.Context, request *runtimeapi.StartContainerRequest) (*runtimeapi.StartContainerResponse, error) {
-	response, err := runtime.RemoteRuntime.StartContainer(ctx, request)
-	if err == nil {
-		ended := func(code int32) { runtime.end(request.ContainerId, code) }
-		if err := runtime.programs.start(request.ContainerId, ended); err != nil {
-			runtime.end(request.ContainerId, killed)
-			return nil, err
-		}
-	}
-	if after, found := runtime.annotated(request.ContainerId, endsAfter); err == nil && found {
-		time.AfterFunc(after, func() { runtime.end(request.ContainerId, 0) })
-	}
-	return response, err
-}
-
 // StopContainer takes as long as the pod's annotation says, and at most the grace period.
 func (runtime *runtime) StopContainer(_ context.Context, request *runtimeapi.StopContainerRequest) (*runtimeapi.StopContainerResponse, error) {
-	after, _ := runtime.annotated(request.ContainerId, stopsAfter)
+	after := runtime.annotated(request.ContainerId)
 	grace := time.Duration(request.Timeout) * time.Second
 	code := int32(0)
 	if after > grace {
 		after, code = grace, killed
 	}
 	time.Sleep(after)
-	runtime.programs.stop(request.ContainerId)
 	runtime.end(request.ContainerId, code)
 	return &runtimeapi.StopContainerResponse{}, nil
 }
@@ -168,19 +134,14 @@ func (runtime *runtime) end(container string, code int32) {
 	}
 }
 
-// annotated is a duration from the annotations of the container's pod.
-func (runtime *runtime) annotated(container, key string) (time.Duration, bool) {
+// annotated is the time that the container's pod takes to stop.
+func (runtime *runtime) annotated(container string) time.Duration {
 	service := runtime.RuntimeService
 	service.Lock()
 	defer service.Unlock()
-	found, known := service.Containers[container]
-	if !known {
-		return 0, false
+	if found, known := service.Containers[container]; known && service.Sandboxes[found.SandboxID] != nil {
+		after, _ := time.ParseDuration(service.Sandboxes[found.SandboxID].Annotations[stopsAfter])
+		return after
 	}
-	sandbox, known := service.Sandboxes[found.SandboxID]
-	if !known {
-		return 0, false
-	}
-	after, err := time.ParseDuration(sandbox.Annotations[key])
-	return after, err == nil
+	return 0
 }

@@ -32,9 +32,6 @@ func enterNamespace(folder string) error {
 			return fmt.Errorf("a node needs mounts of its own (%s: %w)", path, err)
 		}
 	}
-	if err := showKubelet(filepath.Join(folder, "k")); err != nil {
-		return err
-	}
 	for _, setting := range settings {
 		path := filepath.Join("/proc/sys", setting)
 		content, err := os.ReadFile(path)
@@ -51,20 +48,6 @@ func enterNamespace(folder string) error {
 		if err := syscall.Mount(instead, path, "", syscall.MS_BIND, ""); err != nil {
 			return fmt.Errorf("a node must not write the machine's settings (%s: %w)", path, err)
 		}
-	}
-	return nil
-}
-
-// showKubelet shows the kubelet's folder also where pods look for it, which name it as kubelets have it by default.
-func showKubelet(folder string) error {
-	const shown = "/var/lib/kubelet"
-	for _, path := range []string{folder, shown} {
-		if err := os.MkdirAll(path, 0o755); err != nil {
-			return err
-		}
-	}
-	if err := syscall.Mount(folder, shown, "", syscall.MS_BIND, ""); err != nil {
-		return fmt.Errorf("a node needs mounts of its own (%s: %w)", shown, err)
 	}
 	return nil
 }

@@ -68,15 +68,8 @@ func (node *node) start(stop context.Context) error {
 	if err != nil {
 		return err
 	}
-	health := fmt.Sprintf("--health=%t", node.options.health)
-	runtime := []string{
-		"--socket", node.path("cri.sock"), "--broken", node.path("sandbox-broken"), "--containers", node.path("containers"),
-	}
-	for _, entry := range node.options.programs {
-		runtime = append(runtime, "--program", entry)
-	}
 	for _, each := range []*process{
-		{name: "runtime", arguments: runtime},
+		{name: "runtime", arguments: []string{"--socket", node.path("cri.sock"), "--broken", node.path("sandbox-broken")}},
 		{name: "kubelet", arguments: []string{
 			"--config", configuration, "--kubeconfig", node.options.kubeconfig, "--root-dir", node.path("k"),
 			"--cert-dir", node.path("pki"), "--hostname-override", node.options.name, "--v=2",
@@ -84,7 +77,6 @@ func (node *node) start(stop context.Context) error {
 		{name: "driver", arguments: []string{
 			"--name", node.options.driver, "--node", node.options.name, "--kubeconfig", node.options.kubeconfig,
 			"--root", node.path("k"), "--prepared", node.path("prepared.json"),
-			fmt.Sprintf("--devices=%d", node.options.devices), health,
 		}},
 	} {
 		each.log = node.path(each.name + ".log")
@@ -243,13 +235,8 @@ func (node *node) writeConfiguration() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	gates := "{}"
-	if node.options.featureGates != "" {
-		entries := strings.ReplaceAll(node.options.featureGates, "=", ": ")
-		gates = "{" + strings.ReplaceAll(entries, ",", ", ") + "}"
-	}
 	path := node.path("kubelet.yaml")
-	content := fmt.Sprintf(configuration, port, node.path("cri.sock"), node.path("logs"), node.path("volumes"), gates)
+	content := fmt.Sprintf(configuration, port, node.path("cri.sock"), node.path("logs"), node.path("volumes"))
 	return path, os.WriteFile(path, []byte(content), 0o600)
 }
 
@@ -267,7 +254,6 @@ enableDebuggingHandlers: false
 containerRuntimeEndpoint: unix://%s
 podLogsDir: %s
 volumePluginDir: %s
-featureGates: %s
 failSwapOn: false
 failCgroupV1: false
 cgroupsPerQOS: false

@@ -1,5 +1,5 @@
 // Package up runs a node: a container runtime that pretends, the kubelet, and a DRA driver, in a mount
-// namespace of its own; and several nodes with a control plane, for trying by hand.
+// namespace of its own.
 package up
 
 import (
@@ -12,10 +12,6 @@ import (
 // options say which node to run; see the flags for their meaning.
 type options struct {
 	parent, kubeconfig, name, driver string
-	devices                          int
-	health, machine                  bool
-	featureGates                     string
-	programs                         []string
 }
 
 func parseOptions(arguments []string) (options, error) {
@@ -27,16 +23,6 @@ func parseOptions(arguments []string) (options, error) {
 	flags.StringVar(&result.kubeconfig, "kubeconfig", os.Getenv("KUBECONFIG"), "how to reach the API server")
 	flags.StringVar(&result.name, "name", "node-0", "name of the node")
 	flags.StringVar(&result.driver, "driver", "gpu.example.com", "name of the DRA driver")
-	flags.IntVar(&result.devices, "devices", 4, "how many devices the driver has")
-	flags.BoolVar(&result.health, "health", true, "the driver says how its devices are")
-	flags.StringVar(&result.featureGates, "feature-gates", "", "feature gates of the kubelet, such as A=true,B=false")
-	flags.Func("program", "IMAGE=PATH: containers of this image run this program, others run nothing; repeatable",
-		func(entry string) error {
-			result.programs = append(result.programs, entry)
-			return nil
-		})
-	flags.BoolVar(&result.machine, "machine", false,
-		"write one JSON object per event, read commands from stdin, and end when stdin does")
 	if err := flags.Parse(arguments); err != nil {
 		return options{}, err
 	}

@@ -17,7 +17,7 @@ import (
 // errStopped is the end that was asked for.
 var errStopped = errors.New("stopped")
 
-// event is a line on stdout with --machine.
+// event is a line on stdout.
 type event struct {
 	// Event is ready, done or failed.
 	Event   string `json:"event"`
@@ -27,12 +27,10 @@ type event struct {
 
 // readyEvent is where things are on a node.
 type readyEvent struct {
-	Name       string         `json:"name"`
-	Driver     string         `json:"driver"`
-	Folder     string         `json:"folder"`
-	Socket     string         `json:"socket"`
-	Prepared   string         `json:"prepared"`
-	ProcessIDs map[string]int `json:"processIDs"`
+	Name     string `json:"name"`
+	Driver   string `json:"driver"`
+	Socket   string `json:"socket"`
+	Prepared string `json:"prepared"`
 }
 
 // Main runs a node until it is told to end, and returns the exit code. Its processes end with it,
@@ -51,7 +49,7 @@ func Main(arguments []string) int {
 	stop, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer cancel()
 	if err := run(stop, cancel, options); err != nil && !errors.Is(err, errStopped) {
-		report(options, event{Event: "failed", Message: err.Error()})
+		report(event{Event: "failed", Message: err.Error()})
 		return 1
 	}
 	return 0
@@ -59,9 +57,7 @@ func Main(arguments []string) int {
 
 func run(stop context.Context, cancel context.CancelFunc, options options) error {
 	commands := make(chan string)
-	if options.machine {
-		go readCommands(commands, cancel)
-	}
+	go readCommands(commands, cancel)
 	node, err := newNode(options)
 	if err != nil {
 		return err
@@ -70,7 +66,7 @@ func run(stop context.Context, cancel context.CancelFunc, options options) error
 	if err := node.start(stop); err != nil {
 		return err
 	}
-	report(options, event{Event: "ready", readyEvent: node.ready()})
+	report(event{Event: "ready", readyEvent: node.ready()})
 	for {
 		select {
 		case <-stop.Done():
@@ -79,23 +75,17 @@ func run(stop context.Context, cancel context.CancelFunc, options options) error
 			if err := node.execute(command); err != nil {
 				return err
 			}
-			report(options, event{Event: "done", Message: command})
+			report(event{Event: "done", Message: command})
 		}
 	}
 }
 
 func (node *node) ready() *readyEvent {
-	ids := map[string]int{}
-	for _, process := range node.processes {
-		ids[process.name] = process.command.Process.Pid
-	}
 	return &readyEvent{
-		Name:       node.options.name,
-		Driver:     node.options.driver,
-		Folder:     node.folder,
-		Socket:     filepath.Join(node.folder, "k", "pod-resources", "kubelet.sock"),
-		Prepared:   node.path("prepared.json"),
-		ProcessIDs: ids,
+		Name:     node.options.name,
+		Driver:   node.options.driver,
+		Socket:   filepath.Join(node.folder, "k", "pod-resources", "kubelet.sock"),
+		Prepared: node.path("prepared.json"),
 	}
 }
 
@@ -108,15 +98,8 @@ func readCommands(commands chan<- string, cancel context.CancelFunc) {
 	cancel()
 }
 
-// report tells the caller what happened, in JSON for a program and in words for a person.
-func report(options options, event event) {
-	switch {
-	case options.machine:
-		line, _ := json.Marshal(event)
-		fmt.Println(string(line))
-	case event.Event == "failed":
-		fmt.Fprintf(os.Stderr, "error: %s\n", event.Message)
-	case event.Event == "ready":
-		fmt.Printf("The node %s is ready; its logs are in %s, its podresources socket is %s.\n", event.Name, event.Folder, event.Socket)
-	}
+// report tells the caller what happened.
+func report(event event) {
+	line, _ := json.Marshal(event)
+	fmt.Println(string(line))
 }
