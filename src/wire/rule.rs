@@ -120,8 +120,8 @@ impl Selector {
     /// The selector as a fact. Unknown fields are warnings in `context`.
     fn into_model(self, context: &mut Context) -> model::DeviceSelector {
         for field in self.unknown.keys() {
-            let what = "the unknown field in spec.deviceSelector";
-            context.unknown("unknown-selector-field", what, field);
+            let field = format!("spec.deviceSelector.{field}");
+            context.unknown("unknown-selector-field", "the unknown field", &field);
         }
         // An empty text is no wildcard: it equals no name, as upstream.
         model::DeviceSelector {

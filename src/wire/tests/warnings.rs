@@ -43,7 +43,7 @@ fn unknown_selector_field_is_kept_by_name() {
         selector.driver.as_ref().map(|driver| driver.as_str()),
         Some("gpu.example.com")
     );
-    let told = "unknown-selector-field: DeviceTaintRule rule has the unknown field in spec.deviceSelector `all`";
+    let told = "unknown-selector-field: DeviceTaintRule rule has the unknown field `spec.deviceSelector.all`";
     assert!(
         warnings.iter().any(|warning| warning.starts_with(told)),
         "{warnings:?}"
