@@ -12,8 +12,7 @@ use anyhow::{Context, Result};
 use flate2::{Compression, GzBuilder};
 use zip::write::SimpleFileOptions;
 
-use super::platform::Platform;
-use super::project::Project;
+use super::project::{Platform, Project};
 
 /// Files beside the program, from the root of the repository.
 const FILES: [&str; 5] = [

@@ -18,13 +18,8 @@
 )]
 
 mod archive;
-mod checksum;
 mod generated;
-mod homebrew;
-mod krew;
 mod materials;
-mod nix;
-mod platform;
 mod project;
 mod release;
 
@@ -33,8 +28,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 
-use platform::Platform;
-use project::Project;
+use project::{PLATFORMS, Platform, Project};
 use release::Release;
 
 const USAGE: &str = "usage: pack archive TARGET PROGRAM FOLDER
@@ -72,7 +66,7 @@ fn run(arguments: &[&str]) -> Result<()> {
             std::fs::write(file, text).with_context(|| format!("cannot write {file}"))?;
         }
         ["platforms"] => {
-            for platform in platform::ALL {
+            for platform in PLATFORMS {
                 println!("{} {} {}", platform.os, platform.arch, platform.target);
             }
         }
@@ -102,7 +96,7 @@ fn release(project: &Project, folder: &Path) -> Result<()> {
     std::fs::write(folder.join(&bill), materials::bill(project)?)
         .with_context(|| format!("cannot write {bill}"))?;
     let manifest = folder.join("devicetaint.yaml");
-    std::fs::write(&manifest, krew::manifest(project, &Some(release)))
+    std::fs::write(&manifest, generated::krew_manifest(project, &Some(release)))
         .with_context(|| format!("cannot write {}", manifest.display()))?;
-    checksum::write_sums(folder)
+    release::write_sums(folder)
 }

@@ -1,14 +1,13 @@
-//! Release data: the one file behind everything that package managers read.
+//! Release data: the one file behind everything that package managers read; and checksums.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
-use super::checksum;
-use super::platform::{self, Platform};
-use super::project::Project;
+use super::project::{PLATFORMS, Platform, Project};
 
 /// The file, from the root of the repository.
 pub const FILE: &str = "packaging/release.json";
@@ -44,9 +43,9 @@ impl Release {
     /// The one that the archives in `folder` are: all of them, or an error.
     pub fn of_archives(project: &Project, folder: &Path) -> Result<Self> {
         let mut archives = BTreeMap::new();
-        for platform in platform::ALL {
+        for platform in PLATFORMS {
             let archive = platform.archive(&project.name, &project.version);
-            archives.insert(platform.name(), checksum::of_file(&folder.join(archive))?);
+            archives.insert(platform.name(), sha256_of(&folder.join(archive))?);
         }
         Ok(Self {
             version: project.version.clone(),
@@ -93,4 +92,33 @@ pub fn header(release: &Option<Release>) -> String {
         text += "# Nothing was released yet: the checksums are zeros, which no archive has.\n";
     }
     text
+}
+
+/// The list of checksums, as `sha256sum --check` reads it.
+const SUMS: &str = "SHA256SUMS";
+
+/// Of a file, as people compare it.
+fn sha256_of(path: &Path) -> Result<String> {
+    let content = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let digest = Sha256::digest(content);
+    Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Writes the checksums of all files in the folder, by name.
+pub fn write_sums(folder: &Path) -> Result<()> {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(folder).with_context(|| folder.display().to_string())? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if entry.file_type()?.is_file() && !name.starts_with(SUMS) {
+            names.push(name);
+        }
+    }
+    names.sort();
+    let mut text = String::new();
+    for name in names {
+        text += &format!("{}  {name}\n", sha256_of(&folder.join(&name))?);
+    }
+    let path = folder.join(SUMS);
+    std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
 }

@@ -4,8 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::permission::Permission;
-use super::purpose::Purpose;
+use super::permission::{Permission, Purpose};
 use crate::model::Kind;
 
 /// Server of a request, printed `cluster "prod" (https://10.0.0.1:6443)`.
@@ -180,7 +179,7 @@ pub enum ClusterError {
 const LOG_IN: &str = "log in again; to show your user: `kubectl auth whoami`";
 
 /// The advice, with the other way that there is for commands which answer from dumps too.
-pub(in crate::cluster) fn or_from_a_dump(advice: &str, purpose: Option<Purpose>) -> String {
+pub(crate) fn or_from_a_dump(advice: &str, purpose: Option<Purpose>) -> String {
     if purpose.is_some_and(Purpose::reads_dumps) {
         format!("{advice}, or read a dump: --from FILE")
     } else {
@@ -190,7 +189,7 @@ pub(in crate::cluster) fn or_from_a_dump(advice: &str, purpose: Option<Purpose>)
 
 impl ClusterError {
     /// A configuration that leads to no server.
-    pub(in crate::cluster) fn configuration(message: impl Into<String>) -> Self {
+    pub(crate) fn configuration(message: impl Into<String>) -> Self {
         Self::Configuration {
             message: message.into(),
             hint: None,
@@ -269,6 +268,104 @@ impl ClusterError {
             Some(permission)
         } else {
             None
+        }
+    }
+}
+
+impl ClusterError {
+    /// True if the cause passes by itself, so that the same command may succeed later.
+    ///
+    /// Trying again is safe whatever became of a change: names of rules are made from what they taint,
+    /// so the same command finds what an earlier one has made, looks at it anew, and does what is left.
+    /// This holds for a change whose outcome is not known too. A name that does not resolve and a server
+    /// that refuses connections count as passing, since a cluster that restarts looks like that; the
+    /// caller has to stop trying at some time.
+    pub fn passes(&self) -> bool {
+        match self {
+            Self::Unreachable { .. }
+            | Self::TimedOut { .. }
+            | Self::Busy { .. }
+            | Self::Incomplete { .. }
+            | Self::Conflict { .. }
+            | Self::AlreadyExists { .. }
+            | Self::Contended { .. }
+            | Self::Unresolved { .. } => true,
+            // Anything below 500 is a verdict about the request, except for the two codes that are about the moment.
+            Self::Refused { status, .. } => *status >= 500 || [429, 408].contains(status),
+            Self::Configuration { .. }
+            | Self::Tls { .. }
+            | Self::Unauthorized { .. }
+            | Self::Forbidden { .. }
+            | Self::NotServed { .. }
+            | Self::NotFound { .. }
+            | Self::Invalid { .. }
+            | Self::Undecodable { .. } => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::{Permission, Server};
+    use crate::model::Kind;
+    use std::sync::Arc;
+
+    fn server() -> Arc<Server> {
+        Arc::new(Server {
+            cluster: None,
+            url: "https://s".to_owned(),
+        })
+    }
+
+    fn text() -> String {
+        "x".to_owned()
+    }
+
+    fn refused(status: u16) -> ClusterError {
+        ClusterError::Refused {
+            server: server(),
+            path: text(),
+            status,
+            message: text(),
+        }
+    }
+
+    #[test]
+    fn what_passes_by_itself_is_tried_again() {
+        let permission = Permission::new("get", Kind::Pod);
+        for (error, expected) in [
+            (
+                ClusterError::Unreachable {
+                    server: server(),
+                    reason: text(),
+                },
+                true,
+            ),
+            (refused(500), true),
+            (refused(429), true),
+            (refused(408), true),
+            (refused(400), false),
+            (refused(409), false),
+            (ClusterError::NotFound { path: text() }, false),
+            (ClusterError::configuration("x"), false),
+            (
+                ClusterError::Forbidden {
+                    permission,
+                    user: None,
+                    purpose: None,
+                },
+                false,
+            ),
+            (
+                ClusterError::Unresolved {
+                    path: text(),
+                    reason: text(),
+                },
+                true,
+            ),
+        ] {
+            assert_eq!(error.passes(), expected, "{error}");
         }
     }
 }

@@ -14,7 +14,6 @@
 //! pods that matter. Never gives a shorter list than the server's: an answer that is not complete is
 //! asked for again, and is an error in the end.
 
-mod bounded;
 mod client;
 mod connection;
 mod discovery;
@@ -23,16 +22,9 @@ mod files;
 #[cfg(test)]
 pub(crate) mod live_tests;
 mod observer;
-mod path;
 mod permission;
-mod pod_location;
-mod purpose;
 mod read;
-mod retryability;
-mod role;
-mod rules;
 mod save;
-mod traffic;
 mod watch;
 mod write;
 
@@ -45,24 +37,23 @@ pub use files::{
     FileSource, InputError, Limits, Manifests, SavedNotes, read, read_manifests, read_saved,
     read_with_rules,
 };
+pub use observer::Traffic;
 pub use observer::{Event, Observer, Silent};
 pub use permission::Permission;
-pub use pod_location::node_of_pod;
-pub use purpose::Purpose;
+pub use permission::Purpose;
+pub use permission::Role;
 pub use read::{
     EarlyInputs, NodeDetail, PodQuery, PodQueryResult, ReadMore, ReadResult, Saved, SavedList,
-    eviction_events, find_pods, node_health, read_attributes, read_devices, read_devices_and,
-    read_everything, read_for_preview, read_names, read_nodes, read_optional, read_places,
-    read_pods, read_pods_and_disruption_inputs, read_workloads, rule_events, slices_of_nodes,
+    eviction_events, find_pods, node_health, node_of_pod, read_attributes, read_devices,
+    read_devices_and, read_everything, read_for_preview, read_names, read_nodes, read_optional,
+    read_places, read_pods, read_pods_and_disruption_inputs, read_workloads, rule_events,
+    slices_of_nodes,
 };
-pub use retryability::Retryability;
-pub use role::Role;
-pub use rules::{Rules, StoredRule, read_devices_with_objects};
 pub use save::{Destination, Existing, Redaction, RedactionError, SaveError, to_json};
-pub use traffic::Traffic;
 pub use watch::Watched;
 pub use write::{
-    AccessQuery, ChangeDoubt, ChangeResult, ConflictAction, EvictionAnswer, Known, Listed,
-    ObjectChange, ObjectVersion, Objects, Removal, RestartAnswer, Stored, TrialResult, Untyped,
-    WriteMode, delete_pod, evict, is_allowed, preferred_version, restart, run_uid, user_name,
+    AccessQuery, ChangeDoubt, ChangeResult, ConflictAction, Known, Listed, ObjectChange,
+    ObjectVersion, Objects, Removal, Rules, Stored, StoredRule, TrialResult, Untyped, WriteAnswer,
+    WriteMode, delete_pod, evict, is_allowed, preferred_version, read_devices_with_objects,
+    restart, run_uid, user_name,
 };

@@ -11,7 +11,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use crate::model::{NodeName, PreparedClaim};
-use crate::wire::checkpoint::prepared_claims;
+use crate::wire::podresources::prepared_claims;
 
 /// The kubelet's notes about claims, two folders above its socket.
 const NOTES: &str = "dra_manager_state";

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use litemap::LiteMap;
 
-use super::capacity::CapacityRequestPolicy;
-use super::context::Context;
 use super::message::message;
-use super::nullable::{MapEntry, or_default};
-use super::quantity::Quantity;
+use super::object::Context;
+use super::slice::CapacityRequestPolicy;
+use super::time::Quantity;
+use super::unambiguous::or_default;
 use crate::model::{AttributeValue, CapacityPolicy, Lazy};
 
 message! {
@@ -60,38 +60,12 @@ impl DeviceAttribute {
         } else if !self.bools.is_empty() {
             AttributeValue::Bools(self.bools.clone())
         } else if !self.strings.is_empty() {
-            AttributeValue::Strings(interned(&self.strings, context))
+            AttributeValue::Strings(context.intern_all(&self.strings))
         } else if !self.versions.is_empty() {
-            AttributeValue::Versions(interned(&self.versions, context))
+            AttributeValue::Versions(context.intern_all(&self.versions))
         } else {
             // An empty list and a type of a newer API look alike in protobuf: nothing that is known is set.
             AttributeValue::Unknown
-        }
-    }
-}
-
-fn interned(texts: &[String], context: &mut Context) -> Vec<Arc<str>> {
-    texts.iter().map(|text| context.intern(text)).collect()
-}
-
-/// An entry of `attributes`.
-#[derive(Clone, PartialEq, prost::Message)]
-pub struct AttributeEntry {
-    /// With the domain, or without one for the driver's own.
-    #[prost(string, optional, tag = "1")]
-    pub name: Option<String>,
-    /// The attribute.
-    #[prost(message, optional, tag = "2")]
-    pub value: Option<DeviceAttribute>,
-}
-
-impl MapEntry for AttributeEntry {
-    type Value = DeviceAttribute;
-
-    fn new(name: String, value: Option<DeviceAttribute>) -> Self {
-        Self {
-            name: Some(name),
-            value,
         }
     }
 }
@@ -106,87 +80,45 @@ message! {
     }
 }
 
-/// An entry of `capacity`.
-#[derive(Clone, PartialEq, prost::Message)]
-pub struct CapacityEntry {
-    /// With the domain, or without one for the driver's own.
-    #[prost(string, optional, tag = "1")]
-    pub name: Option<String>,
-    /// The capacity.
-    #[prost(message, optional, tag = "2")]
-    pub value: Option<DeviceCapacity>,
-}
-
-impl MapEntry for CapacityEntry {
-    type Value = DeviceCapacity;
-
-    fn new(name: String, value: Option<DeviceCapacity>) -> Self {
-        Self {
-            name: Some(name),
-            value,
-        }
-    }
-}
-
 /// The attributes as facts, by name. Those of an unknown type are kept as such, with a warning in `context`.
 pub(super) fn attributes(
-    entries: &[AttributeEntry],
+    entries: &BTreeMap<String, DeviceAttribute>,
     context: &mut Context,
 ) -> Lazy<LiteMap<Arc<str>, AttributeValue>> {
-    entries
-        .iter()
-        .map(|entry| {
-            let name = entry.name.as_deref().unwrap_or_default();
-            let value = entry
-                .value
-                .as_ref()
-                .map_or(AttributeValue::Unknown, |value| value.to_model(context));
-            if value == AttributeValue::Unknown {
-                let what = format!(
-                    "the attribute `{}`, whose type this plugin does not know",
-                    name.escape_debug()
-                );
-                context.odd("unknown-attribute-type", what);
-            }
-            (context.intern(name), value)
-        })
-        .collect()
+    let entries = entries.iter().map(|(name, value)| {
+        let value = value.to_model(context);
+        if value == AttributeValue::Unknown {
+            let what = "the attribute of an unknown type";
+            context.unknown("unknown-attribute-type", what, name);
+        }
+        (context.intern(name), value)
+    });
+    entries.collect()
 }
 
 /// The capacities as facts, by name.
 pub(super) fn capacity(
-    entries: &[CapacityEntry],
+    entries: &BTreeMap<String, DeviceCapacity>,
     context: &mut Context,
 ) -> Lazy<LiteMap<Arc<str>, Arc<str>>> {
-    entries
-        .iter()
-        .map(|entry| {
-            let quantity = entry
-                .value
-                .as_ref()
-                .and_then(|capacity| capacity.value.as_ref());
-            // No unknown becomes a zero here: Go decodes an absent
-            // quantity as zero, and the allocator counts with that.
-            let text = quantity.map_or("0", Quantity::as_written);
-            (
-                context.intern(entry.name.as_deref().unwrap_or_default()),
-                context.intern(text),
-            )
-        })
-        .collect()
+    let entries = entries.iter().map(|(name, capacity)| {
+        // No unknown becomes a zero here: Go decodes an absent
+        // quantity as zero, and the allocator counts with that.
+        let text = capacity.value.as_ref().map_or("0", Quantity::as_written);
+        (context.intern(name), context.intern(text))
+    });
+    entries.collect()
 }
 
 /// The policies of those capacities that have one.
 pub(super) fn policies(
-    entries: &[CapacityEntry],
+    entries: &BTreeMap<String, DeviceCapacity>,
     context: &mut Context,
 ) -> BTreeMap<Arc<str>, CapacityPolicy> {
     let mut policies = BTreeMap::new();
-    for entry in entries {
-        let capacity = entry.value.as_ref();
-        if let Some(policy) = capacity.and_then(|capacity| capacity.request_policy.as_ref()) {
-            let name = context.intern(entry.name.as_deref().unwrap_or_default());
-            policies.insert(name, policy.to_model(context));
+    for (name, capacity) in entries {
+        if let Some(policy) = &capacity.request_policy {
+            policies.insert(context.intern(name), policy.to_model(context));
         }
     }
     policies

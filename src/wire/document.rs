@@ -4,14 +4,15 @@
 //! of any kinds. Objects become facts one after another, so that the text, the facts and one object are
 //! all that is ever held.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 
 use jiff::Timestamp;
+use serde::de::Error;
 
 use super::error::DecodeError;
-use super::object::Item;
-use super::parse_context::{ListHeader, ParseContext, ParseFailure, ParsePass, TypeMeta, place};
+use super::meta::ListMeta;
+use super::object::{Converter, Item};
 use super::walk::ObjectSeed;
 use super::yaml;
 use crate::model::{Kind, Warning};
@@ -36,6 +37,19 @@ pub struct Decoded {
     pub warnings: Vec<Warning>,
     /// The newest deletion of the objects; other times are found in their text.
     pub newest: Option<Timestamp>,
+}
+
+impl Decoded {
+    /// Content of a text in JSON: one object or list, or several in a row.
+    ///
+    /// # Errors
+    ///
+    /// As [`Documents::decode_json`].
+    pub fn of_json(text: &str) -> Result<Self, DecodeError> {
+        let mut documents = Documents::new();
+        documents.decode_json(text)?;
+        Ok(documents.finish())
+    }
 }
 
 impl Documents {
@@ -91,7 +105,7 @@ impl Documents {
             self.begin_document();
             let seed = ObjectSeed::new(&mut self.found);
             if let Err(error) = seed.document(&mut deserializer) {
-                return Err(self.explain(Parsed::json(&error)));
+                return Err(self.explain(&Parsed::json(&error)));
             }
         }
         Ok(())
@@ -109,7 +123,7 @@ impl Documents {
             self.begin_document();
             let seed = ObjectSeed::new(&mut self.found);
             if let Err(error) = seed.document(&mut deserializer) {
-                return Err(self.explain(Parsed::json(&error)));
+                return Err(self.explain(&Parsed::json(&error)));
             }
         }
         Ok(())
@@ -133,7 +147,7 @@ impl Documents {
                     is_syntax: yaml::is_syntax(&error),
                     problem: yaml::describe(&error, document.first_line),
                 };
-                return Err(self.explain(parsed));
+                return Err(self.explain(&parsed));
             }
         }
         Ok(())
@@ -158,35 +172,19 @@ impl Documents {
     }
 
     /// Says which object of which name the parser's words are about.
-    fn explain(&mut self, parsed: Parsed) -> DecodeError {
-        let Parsed {
-            format,
-            is_syntax,
-            problem,
-        } = parsed;
-        let position = &self.found.position;
-        let problem = shortened(&problem);
+    fn explain(&mut self, parsed: &Parsed) -> DecodeError {
+        let found = &mut self.found;
+        let at = place(&found.position);
         // The noted failure takes precedence: after serde has wrapped it, only its text is left.
-        match self.found.failure.take() {
-            Some(ParseFailure::Decode(error)) => error,
-            Some(ParseFailure::Misfit(misfit)) => DecodeError::Field {
-                object: misfit.object(position),
-                problem: shortened(&misfit.problem),
-                field: misfit.field,
-            },
-            _ if is_syntax => DecodeError::Syntax { format, problem },
-            Some(ParseFailure::Unreadable { kind }) => DecodeError::NotAnObject {
-                object: format!("{kind} at {}", place(position)),
-                problem,
-            },
-            None if position.len() == 1 => DecodeError::Foreign {
-                document: place(position),
-                problem,
-            },
-            None => DecodeError::NotAnObject {
-                object: place(position),
-                problem,
-            },
+        if let Some(failure) = found.failure.take() {
+            return failure;
+        }
+        let problem = shortened(&parsed.problem);
+        match found.within {
+            _ if parsed.is_syntax => DecodeError::syntax(parsed.format, problem),
+            Some(kind) => DecodeError::Unusable(format!("{kind} at {at}: {problem}")),
+            None if found.position == [0] => DecodeError::Foreign(format!("{at}: {problem}")),
+            None => DecodeError::Unusable(format!("{at}: {problem}")),
         }
     }
 }
@@ -212,7 +210,7 @@ impl Parsed {
 }
 
 /// A parser's words without the middle where they quote half a file: one line is for reading.
-fn shortened(problem: &str) -> String {
+pub(super) fn shortened(problem: &str) -> String {
     const KEPT: usize = 100;
     let length = problem.chars().count();
     if length <= 2 * KEPT {
@@ -221,4 +219,105 @@ fn shortened(problem: &str) -> String {
     let head: String = problem.chars().take(KEPT).collect();
     let tail: String = problem.chars().skip(length.saturating_sub(KEPT)).collect();
     format!("{head}…{tail}")
+}
+
+/// Everything that was found so far, and the place that is being looked at.
+#[derive(Debug, Default)]
+pub(super) struct ParseContext {
+    pub(super) converter: Converter,
+    pub(super) items: Vec<Item>,
+    pub(super) lists: Vec<ListHeader>,
+    pub(super) objects: BTreeMap<TypeMeta, usize>,
+    /// The kinds whose objects are kept as they are written, beside the facts that they state.
+    pub(super) kept: BTreeSet<Kind>,
+    pub(super) pass: ParsePass,
+    /// Error of the current object; serde's own errors hold nothing but text.
+    pub(super) failure: Option<DecodeError>,
+    /// The kind of the object within which the parser stopped, where that is of interest.
+    pub(super) within: Option<Kind>,
+    /// Position of the current object: number of the document, then indices into lists.
+    pub(super) position: Vec<usize>,
+}
+
+/// Way in which objects are decoded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum ParsePass {
+    /// While they are read, where what they are is known by then. What is wrong is not found out.
+    Direct,
+    /// From their fields, which are read first: warnings are collected.
+    #[default]
+    Fields,
+}
+
+/// `apiVersion` and `kind`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TypeMeta {
+    /// Group and version.
+    pub api_version: String,
+    /// Kind, such as `Pod`.
+    pub kind: String,
+}
+
+impl TypeMeta {
+    /// True if it is a list, of one kind or of any.
+    pub(super) fn is_list(&self) -> bool {
+        is_list(&self.kind)
+    }
+
+    /// Type of the objects of a typed list; nothing for a `List` of any kinds.
+    pub(super) fn of_items(&self) -> Option<Self> {
+        let kind = self
+            .kind
+            .strip_suffix("List")
+            .filter(|kind| !kind.is_empty())?;
+        Some(Self {
+            api_version: self.api_version.clone(),
+            kind: kind.to_owned(),
+        })
+    }
+}
+
+/// True if objects of that kind are lists.
+pub(super) fn is_list(kind: &str) -> bool {
+    kind.ends_with("List")
+}
+
+/// Metadata of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListHeader {
+    /// `List`, or such as `PodList`.
+    pub type_meta: TypeMeta,
+    /// Its state and annotations.
+    pub metadata: ListMeta,
+}
+
+impl ParseContext {
+    /// The error for an object without `apiVersion` or `kind`.
+    pub(super) fn untyped<E: Error>(&mut self, problem: &str) -> E {
+        let at = place(&self.position);
+        self.fail(DecodeError::Unusable(format!("{at}: {problem}")))
+    }
+
+    /// Keeps `error` aside and gives serde something to carry upwards.
+    pub(super) fn fail<E: Error>(&mut self, error: DecodeError) -> E {
+        let text = error.to_string();
+        self.failure = Some(error);
+        E::custom(text)
+    }
+}
+
+/// A position in words, such as `items[3]`.
+pub(super) fn place(position: &[usize]) -> String {
+    let (document, indices) = position.split_first().unwrap_or((&0, &[]));
+    let number = document.saturating_add(1);
+    let mut place = match (document, indices) {
+        (_, []) => return format!("document {number}"),
+        (0, _) => String::new(),
+        (_, _) => format!("document {number}, "),
+    };
+    for (depth, index) in indices.iter().enumerate() {
+        let dot = if depth == 0 { "" } else { "." };
+        place.push_str(&format!("{dot}items[{index}]"));
+    }
+    place
 }

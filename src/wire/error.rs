@@ -1,6 +1,9 @@
-//! Errors of decoding.
+//! Errors of decoding, with the object and the path of the field.
 
-use crate::model::Kind;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::answer::ServerStatus;
 
 /// Error of decoding.
 ///
@@ -19,87 +22,18 @@ pub enum DecodeError {
         /// Problem.
         problem: String,
     },
-    /// A needed object is at a version of its API that this plugin does not know.
-    #[error("{object}: apiVersion {found} is not supported, only {supported}")]
-    Version {
-        /// Kind and name, or the position when it has none.
-        object: String,
-        /// Value in the object.
-        found: String,
-        /// The versions that can be read, separated by commas.
-        supported: String,
-    },
-    /// Something is not an object, or does not say what it is.
-    #[error("{object}: {problem}")]
-    NotAnObject {
-        /// Position in the input.
-        object: String,
-        /// Actual content.
-        problem: String,
-    },
-    /// A whole document is something else than an object.
-    #[error("{document}: {problem}")]
-    Foreign {
-        /// Name of the document.
-        document: String,
-        /// Actual content.
-        problem: String,
-    },
-    /// The text is not what it claims to be.
-    #[error("not valid {format}: {problem}")]
-    Syntax {
-        /// `JSON`, `YAML` or `protobuf`.
-        format: &'static str,
-        /// The parser's words.
-        problem: String,
-    },
-    /// The bytes end too early.
-    #[error("the {kind} list ends too early (complete objects: {items})")]
-    Truncated {
-        /// Kind that was being read.
-        kind: Kind,
-        /// Complete objects.
-        items: usize,
-    },
-    /// There is more after the end.
-    #[error("the {kind} list is followed by other data")]
-    TrailingBytes {
-        /// Kind that was being read.
-        kind: Kind,
-    },
-    /// The server compressed or encrypted the objects in a way that was not asked for.
-    #[error("the {kind} list has the content encoding `{encoding}`, which was not requested")]
-    ContentEncoding {
-        /// Kind that was being read.
-        kind: Kind,
-        /// Encoding that the server gives.
-        encoding: String,
-    },
-    /// The bytes hold another kind than was asked for.
-    #[error("expected {expected}, found {found}")]
-    UnexpectedKind {
-        /// Kind of list or object.
-        expected: String,
-        /// Actual content.
-        found: String,
-    },
+    /// The text is well-formed, and has nothing to do with Kubernetes from its beginning on.
+    #[error("{0}")]
+    Foreign(String),
+    /// The bytes are complete, and hold something else than objects that can be read.
+    #[error("{0}")]
+    Unusable(String),
+    /// The bytes are not what they claim to be: cut off, continued, or damaged.
+    #[error("{0}")]
+    Broken(String),
     /// The server reports a failure instead of objects, or after some of them.
-    #[error("the server reports {}{reason}: {message}", code.map_or_else(String::new, |code| format!("{code} ")))]
-    Status {
-        /// HTTP status code; absent when it says none.
-        code: Option<i32>,
-        /// Reason, such as `Expired`.
-        reason: String,
-        /// In words.
-        message: String,
-    },
-}
-
-impl DecodeError {
-    /// True if the text is well-formed, and has nothing to do with Kubernetes from its beginning on.
-    pub fn is_foreign(&self) -> bool {
-        matches!(self, Self::Foreign { document, .. } if document == FIRST_DOCUMENT)
-    }
+    #[error("the server reports {0}")]
+    Status(Box<ServerStatus>),
 }
 
 impl DecodeError {
@@ -111,13 +45,16 @@ impl DecodeError {
         let is_given = ["metadata.uid", "metadata.namespace"].contains(&field.as_str());
         is_given.then_some(object)
     }
+
+    /// Text that is not in its `format`, in the parser's words.
+    pub(super) fn syntax(format: &str, problem: impl std::fmt::Display) -> Self {
+        Self::Broken(format!("not valid {format}: {problem}"))
+    }
 }
 
-/// Name of the first document of a text.
-const FIRST_DOCUMENT: &str = "document 1";
-
 /// Error in a field, before its object is known.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{path}: {problem}")]
 pub(super) struct FieldError {
     /// Path from the object, such as `spec.pool.name`.
     pub(super) path: String,
@@ -167,4 +104,34 @@ pub(super) fn each<T, U>(
         converted.push(convert(entry).map_err(|error| error.at(field, index))?);
     }
     Ok(converted)
+}
+
+/// Decodes the fields of an object.
+pub(super) fn decode<T: DeserializeOwned>(fields: &Value) -> Result<T, FieldError> {
+    // Decoded again only after an error: to note the place all the time costs on every object.
+    T::deserialize(fields).or_else(|_| {
+        serde_path_to_error::deserialize(fields)
+            .map_err(|error| FieldError::new(&error.path().to_string(), error.inner().to_string()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_place_of_the_first_wrong_value_is_named() {
+        type Names = BTreeMap<String, Vec<String>>;
+        for (fields, path) in [
+            (json!({"list": ["a", 7]}), "list[1]"),
+            (json!({"a/b": null}), "a/b"),
+            (json!(7), "."),
+        ] {
+            assert_eq!(decode::<Names>(&fields).unwrap_err().path, path);
+        }
+    }
 }

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::context::Context;
 use super::error::FieldError;
 use super::message::message;
-use super::nullable::{or_default, unique};
+use super::object::Context;
 use super::time::Time;
+use super::unambiguous::{or_default, unique};
 use crate::model;
 
 message! {
@@ -60,16 +60,19 @@ message! {
 }
 
 /// Metadata of a list.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, PartialEq, Eq, prost::Message, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ListMeta {
     /// The state of the list; opaque, and empty in lists that kubectl made.
+    #[prost(string, tag = "2")]
     #[serde(default, deserialize_with = "or_default")]
     pub resource_version: String,
     /// Token of the next page; empty on the last page.
+    #[prost(string, tag = "3")]
     #[serde(default, rename = "continue", deserialize_with = "or_default")]
     pub continue_token: String,
-    /// Only in lists that this plugin saved: no server sends any.
+    /// Only in lists that this plugin saved: no server sends any, and protobuf has no such field.
+    #[prost(btree_map = "string, string", tag = "1000")]
     #[serde(default, deserialize_with = "unique")]
     pub annotations: BTreeMap<String, String>,
 }
@@ -110,10 +113,10 @@ impl ObjectMeta {
             .iter()
             .find(|owner| owner.controller == Some(true))?;
         Some(model::Controller {
-            api_version: context.intern(owner.api_version.as_deref().unwrap_or_default()),
-            kind: context.intern(owner.kind.as_deref().unwrap_or_default()),
-            name: context.intern(owner.name.as_deref().unwrap_or_default()),
-            uid: context.intern(owner.uid.as_deref().unwrap_or_default()),
+            api_version: context.intern(owner.api_version()),
+            kind: context.intern(owner.kind()),
+            name: context.intern(owner.name()),
+            uid: context.intern(owner.uid()),
         })
     }
 
@@ -135,5 +138,73 @@ impl ObjectMeta {
             let grace = self.deletion_grace_period_seconds.unwrap_or_default();
             context.saw(jiff::Timestamp::from_second(at.as_second().saturating_sub(grace)).ok());
         }
+    }
+}
+
+/// `metav1.ManagedFieldsEntry`: one program and the fields that it is responsible for.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ManagedFieldsEntry {
+    manager: Option<String>,
+    operation: Option<String>,
+    time: Option<Time>,
+    /// A set of fields as a tree of JSON objects, whose keys are `f:NAME` and the like.
+    fields_v1: Option<serde_json::Value>,
+    /// Empty for the object itself.
+    subresource: Option<String>,
+}
+
+impl ManagedFieldsEntry {
+    /// The entry as a fact. What cannot be understood of it is left out: nothing that is decided
+    /// depends on it.
+    pub(super) fn into_model(self) -> model::FieldManager {
+        let spec = self
+            .fields_v1
+            .as_ref()
+            .and_then(|fields| fields.get("f:spec"));
+        model::FieldManager {
+            name: self.manager.unwrap_or_default(),
+            operation: self.operation.unwrap_or_default().as_str().into(),
+            subresource: self.subresource.filter(|name| !name.is_empty()),
+            time: Time::instant(self.time),
+            owns_spec: spec.is_some_and(|spec| !spec.is_null()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::ManagerOperation;
+
+    const JSON: &str = r#"{"manager":"kubectl-patch","operation":"Update","apiVersion":"resource.k8s.io/v1","time":"2026-11-20T06:00:00Z","fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"f:taint":{"f:effect":{}}}}}"#;
+
+    fn entry(json: &str) -> ManagedFieldsEntry {
+        serde_json::from_str(json).unwrap()
+    }
+
+    #[test]
+    fn a_manager_of_the_spec_is_told_from_others() {
+        let of_spec = entry(JSON).into_model();
+        assert_eq!(of_spec.name, "kubectl-patch");
+        assert_eq!(of_spec.operation, ManagerOperation::Update);
+        assert!(of_spec.owns_spec);
+        let time = of_spec.time.map(|time| time.to_string());
+        assert_eq!(time.as_deref(), Some("2026-11-20T06:00:00Z"));
+
+        let of_labels = entry(r#"{"operation":"Apply","fieldsV1":{"f:metadata":{}}}"#).into_model();
+        assert_eq!(of_labels.operation, ManagerOperation::Apply);
+        assert!(!of_labels.owns_spec);
+
+        let of_status =
+            entry(r#"{"subresource":"status","fieldsV1":{"f:status":{}}}"#).into_model();
+        assert_eq!(of_status.subresource.as_deref(), Some("status"));
+        assert!(!of_status.owns_spec);
+    }
+
+    #[test]
+    fn what_is_not_understood_owns_nothing() {
+        let odd = entry(r#"{"time":"9999-12-31T23:59:59Z","fieldsV1":7}"#).into_model();
+        assert_eq!((odd.time, odd.owns_spec), (None, false));
     }
 }

@@ -2,10 +2,10 @@
 
 use k8s_openapi::api::core::v1;
 
-use super::context::Context;
 use super::error::FieldError;
 use super::generated_kinds::{GeneratedKind, ToFact};
 use super::meta::ObjectMeta;
+use super::object::Context;
 use super::object::Object;
 use crate::model;
 

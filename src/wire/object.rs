@@ -1,14 +1,13 @@
 //! From the wire to facts, one object at a time.
 
-use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use foldhash::{HashMap, HashSet};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::context::Context;
 use super::error::{DecodeError, FieldError};
-use super::interned_specs::InternedSpecs;
 use super::meta::ObjectMeta;
 use super::properties::Properties;
 use crate::model::kind::for_each_kind;
@@ -167,7 +166,7 @@ impl Item {
 /// A wire object that can become a fact.
 pub(super) trait ToObject {
     /// Metadata.
-    fn metadata(&self) -> Option<Cow<'_, ObjectMeta>>;
+    fn metadata(&self) -> Option<&ObjectMeta>;
 
     /// The fact, unless the object is of no interest. Adds warnings and times to `context`.
     fn to_object(
@@ -181,7 +180,8 @@ pub(super) trait ToObject {
 #[derive(Debug, Default)]
 pub(super) struct Converter {
     context: Context,
-    specs: InternedSpecs,
+    /// Specs of claims by their bytes.
+    pub(super) specs: HashMap<Box<[u8]>, Arc<ClaimSpec>>,
 }
 
 impl Converter {
@@ -194,8 +194,8 @@ impl Converter {
         object: &impl ToObject,
         position: impl Fn() -> String,
     ) -> Result<Option<Item>, DecodeError> {
-        let metadata = object.metadata().unwrap_or_default();
-        let metadata = metadata.as_ref();
+        let absent = ObjectMeta::default();
+        let metadata = object.metadata().unwrap_or(&absent);
         // Lazy: only objects with an error or a warning need their name as text.
         let name = || describe(kind, metadata).unwrap_or_else(&position);
         // Before the conversion, which drops pods without claims: their times, too, show when the list was read.
@@ -210,14 +210,9 @@ impl Converter {
         self.context.attribute(name);
         Ok(converted.map(|object| Item {
             object,
-            resource_version: metadata.resource_version.clone().unwrap_or_default(),
+            resource_version: metadata.resource_version().to_owned(),
             written: None,
         }))
-    }
-
-    /// Specs of claims so far.
-    pub(super) fn specs(&mut self) -> &mut InternedSpecs {
-        &mut self.specs
     }
 
     /// Notes that the object was skipped because of its version.
@@ -245,4 +240,170 @@ fn describe(kind: Kind, metadata: &ObjectMeta) -> Option<String> {
         None | Some("") => format!("{kind} {name}"),
         Some(namespace) => format!("{kind} {namespace}/{name}"),
     })
+}
+
+/// State of the conversion of many objects into facts.
+#[derive(Debug, Default)]
+pub(super) struct Context {
+    interner: Interner,
+    specs: HashSet<Arc<ClaimSpec>>,
+    oddities: Oddities,
+    /// Found in the object at hand, whose name the conversion does not know.
+    found: Vec<Oddity>,
+    newest: Option<Timestamp>,
+}
+
+/// A value that this plugin does not know.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Oddity {
+    code: &'static str,
+    what: String,
+}
+
+/// Warnings about all objects, each given once however often it occurs: the first name that has it, and
+/// how many have. The order in which the objects come decides nothing.
+type Oddities = BTreeMap<Oddity, (String, usize)>;
+
+impl Context {
+    /// The shared copy of `text`.
+    pub(super) fn intern<Name: From<Arc<str>>>(&mut self, text: &str) -> Name {
+        self.interner.intern(text)
+    }
+
+    /// The shared copies of `texts`.
+    pub(super) fn intern_all<Name: From<Arc<str>>>(&mut self, texts: &[String]) -> Vec<Name> {
+        texts.iter().map(|text| self.intern(text)).collect()
+    }
+
+    /// The shared copy of `text`, which must not be missing or empty.
+    pub(super) fn required<Name: From<Arc<str>>>(
+        &mut self,
+        text: Option<&str>,
+        field: &str,
+    ) -> Result<Name, FieldError> {
+        match text {
+            // Go writes an empty string into protobuf where none is set.
+            None | Some("") => Err(FieldError::missing(field)),
+            Some(text) => Ok(self.intern(text)),
+        }
+    }
+
+    /// The shared copy of `text`, unless it is missing or empty.
+    pub(super) fn optional<Name: From<Arc<str>>>(&mut self, text: Option<&str>) -> Option<Name> {
+        match text {
+            None | Some("") => None,
+            Some(text) => Some(self.intern(text)),
+        }
+    }
+
+    /// The shared copy of `spec`: most claims are made from a few templates.
+    pub(super) fn share(&mut self, spec: ClaimSpec) -> Arc<ClaimSpec> {
+        if let Some(known) = self.specs.get(&spec) {
+            return Arc::clone(known);
+        }
+        let shared = Arc::new(spec);
+        self.specs.insert(Arc::clone(&shared));
+        shared
+    }
+
+    /// Notes a time that had passed when the object was read.
+    pub(super) fn saw(&mut self, time: Option<Timestamp>) {
+        self.newest = self.newest.max(time);
+    }
+
+    /// The newest time that was noted.
+    pub(super) fn newest(&self) -> Option<Timestamp> {
+        self.newest
+    }
+
+    /// Notes that the object at hand has something unknown: `what` continues the sentence
+    /// "Pod ml/train-0 has …".
+    pub(super) fn odd(&mut self, code: &'static str, what: String) {
+        self.found.push(Oddity { code, what });
+    }
+
+    /// Notes a `value` that this plugin does not know: `what` and the value continue that sentence.
+    pub(super) fn unknown(&mut self, code: &'static str, what: &str, value: &str) {
+        self.odd(code, format!("{what} `{}`", value.escape_debug()));
+    }
+
+    /// Attributes what was found since the last call to the object called `name`.
+    pub(super) fn attribute(&mut self, name: impl FnOnce() -> String) {
+        if self.found.is_empty() {
+            return;
+        }
+        let name = name();
+        for oddity in self.found.drain(..) {
+            let told = self.oddities.entry(oddity);
+            let (first, times) = told.or_insert_with(|| (name.clone(), 0));
+            *times = times.saturating_add(1);
+            // The smallest name, not the first to arrive: concurrent requests complete in any order.
+            if name < *first {
+                first.clone_from(&name);
+            }
+        }
+    }
+
+    /// The warnings, in an order of their own.
+    pub(super) fn warnings(&self) -> Vec<Warning> {
+        self.oddities
+            .iter()
+            .map(|(oddity, (name, times))| {
+                let more = match times.saturating_sub(1) {
+                    0 => String::new(),
+                    others => format!("; more occurrences: {others}"),
+                };
+                Warning {
+                    code: oddity.code,
+                    message: format!("{name} has {}{more}", oddity.what),
+                    fix: None,
+                }
+            })
+            .collect()
+    }
+}
+
+/// Hands out shared copies of texts: a cluster repeats a few thousand names millions of times.
+#[derive(Debug, Default)]
+pub(super) struct Interner {
+    texts: HashSet<Arc<str>>,
+}
+
+impl Interner {
+    /// The shared copy of `text`, as any of the model's names.
+    pub(super) fn intern<Name: From<Arc<str>>>(&mut self, text: &str) -> Name {
+        if let Some(known) = self.texts.get(text) {
+            return Arc::clone(known).into();
+        }
+        let shared: Arc<str> = text.into();
+        self.texts.insert(Arc::clone(&shared));
+        shared.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn oddity_is_told_once_with_its_number() {
+        let mut context = Context::default();
+        for name in ["a", "b", "c"] {
+            context.odd("unknown-effect", "the unknown effect `Later`".to_owned());
+            context.attribute(|| format!("ResourceSlice {name}"));
+        }
+        let messages: Vec<_> = context.warnings().into_iter().map(|w| w.message).collect();
+        assert_eq!(
+            messages,
+            ["ResourceSlice a has the unknown effect `Later`; more occurrences: 2"]
+        );
+    }
+
+    #[test]
+    fn equal_texts_share_one_copy() {
+        let mut interner = Interner::default();
+        let first: Arc<str> = interner.intern("gpu.example.com");
+        let second: Arc<str> = interner.intern("gpu.example.com");
+        assert!(Arc::ptr_eq(&first, &second));
+    }
 }

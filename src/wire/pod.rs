@@ -1,23 +1,19 @@
 //! `Pod`, as far as its claims go.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::container::{ContainerStatus, containers};
-use super::context::Context;
 use super::error::FieldError;
 use super::message::message;
 use super::meta::ObjectMeta;
-use super::node_selector::NodeSelector;
-use super::nullable::unique;
-use super::object::{Object, ToObject};
-use super::quantity::Quantity;
-use super::taint::DeviceToleration;
-use super::time::Time;
-use crate::model::{self, ClaimSource, PodClaim};
+use super::object::{Context, Object, ToObject};
+use super::rule::DeviceToleration;
+use super::slice::NodeSelector;
+use super::time::{Quantity, Time};
+use super::unambiguous::unique;
+use crate::model::{self, ClaimSource, Containers, PodClaim};
 
 /// Default of the server for a pod without a grace period.
 const DEFAULT_GRACE_PERIOD_SECONDS: i64 = 30;
@@ -195,8 +191,8 @@ message! {
 }
 
 impl ToObject for Pod {
-    fn metadata(&self) -> Option<Cow<'_, ObjectMeta>> {
-        self.metadata.as_ref().map(Cow::Borrowed)
+    fn metadata(&self) -> Option<&ObjectMeta> {
+        self.metadata.as_ref()
     }
 
     /// Nothing for a pod that uses no claim at all: most pods of most clusters.
@@ -241,8 +237,7 @@ impl ToObject for Pod {
             qos_class: qos_class(status, context),
             // Upstream: `corev1helpers.PodPriority`, which takes an absent priority as zero.
             priority: spec.priority.unwrap_or_default(),
-            priority_class_name: context
-                .intern(spec.priority_class_name.as_deref().unwrap_or_default()),
+            priority_class_name: context.intern(spec.priority_class_name()),
             grace_period_seconds: spec
                 .termination_grace_period_seconds
                 .unwrap_or(DEFAULT_GRACE_PERIOD_SECONDS),
@@ -274,7 +269,7 @@ impl Pod {
         wanted
             .iter()
             .map(|claim| PodClaim {
-                name: context.intern(claim.name.as_deref().unwrap_or_default()),
+                name: context.intern(claim.name()),
                 source: self.source(claim, context),
             })
             .collect()
@@ -286,11 +281,8 @@ impl Pod {
             return ClaimSource::Claim(context.intern(name));
         }
         let Some(template) = &claim.resource_claim_template_name else {
-            let name = claim.name.as_deref().unwrap_or_default().escape_debug();
-            let what = format!(
-                "the entry `{name}` in spec.resourceClaims, which names no claim or template"
-            );
-            context.odd("unknown-claim-source", what);
+            let what = "in spec.resourceClaims, without a claim or template, the entry";
+            context.unknown("unknown-claim-source", what, claim.name());
             return ClaimSource::Unknown;
         };
         let statuses = self
@@ -365,8 +357,8 @@ fn scheduling(
     let said = condition(status, "PodScheduled").map(|said| model::Scheduled {
         is_scheduled: said.status.as_deref() == Some("True"),
         since: Time::instant(said.last_transition_time),
-        reason: context.intern(said.reason.as_deref().unwrap_or_default()),
-        message: said.message.as_deref().unwrap_or_default().into(),
+        reason: context.intern(said.reason()),
+        message: said.message().into(),
     });
     let required = spec
         .affinity
@@ -382,7 +374,7 @@ fn scheduling(
     let gates = spec
         .scheduling_gates
         .iter()
-        .map(|gate| context.intern(gate.name.as_deref().unwrap_or_default()));
+        .map(|gate| context.intern(gate.name()));
     let gates = gates.collect();
     let mut tolerations = Vec::new();
     let mut telling = spec
@@ -473,8 +465,7 @@ fn phase(status: Option<&PodStatus>, context: &mut Context) -> model::Phase {
     if let model::Phase::Unknown(text) = &phase {
         // `Unknown` is a phase of its own, and a pod that was never stored has none.
         if !["", "Unknown"].contains(&text.as_str()) {
-            let what = format!("the unknown phase `{}`", text.escape_debug());
-            context.odd("unknown-phase", what);
+            context.unknown("unknown-phase", "the unknown phase", text);
         }
     }
     phase
@@ -487,8 +478,122 @@ fn qos_class(status: Option<&PodStatus>, context: &mut Context) -> Option<model:
     }
     let class = model::QosClass::from(text);
     if let model::QosClass::Unknown(text) = &class {
-        let what = format!("the unknown QoS class `{}`", text.escape_debug());
-        context.odd("unknown-qos-class", what);
+        context.unknown("unknown-qos-class", "the unknown QoS class", text);
     }
     Some(class)
+}
+
+message! {
+    /// Status of one container; its name is not needed.
+    pub struct ContainerStatus {
+        /// Now; earlier runs are not needed.
+        state: optional ContainerState = 2,
+    }
+
+    /// One of these is set; none of them means that it waits.
+    pub struct ContainerState {
+        /// It runs.
+        running: optional Running = 2,
+        /// It has ended.
+        terminated: optional Terminated = 3,
+    }
+}
+
+/// A container that runs; since when is not needed.
+#[derive(Clone, Copy, PartialEq, prost::Message, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
+pub struct Running {}
+
+/// A container that has ended; why is not needed.
+#[derive(Clone, Copy, PartialEq, prost::Message, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
+#[serde(rename_all = "camelCase")]
+pub struct Terminated {
+    /// When.
+    #[prost(message, optional, tag = "6")]
+    pub finished_at: Option<Time>,
+}
+
+/// State of all containers of a pod, as the kubelet reports them: ordinary, init, and ephemeral ones.
+///
+/// One that was never started has not ended: the kubelet says so of those too when it ends a pod.
+pub(super) fn containers(all: [&[ContainerStatus]; 3]) -> Containers {
+    let states = || all.into_iter().flatten().map(|one| one.state.as_ref());
+    // One running container keeps the pod on its devices, however many have ended.
+    if states().any(|state| state.is_some_and(|state| state.running.is_some())) {
+        return Containers::Running;
+    }
+    let ended = |state: Option<&ContainerState>| state.and_then(|state| state.terminated);
+    // Without statuses of the pod's own containers nothing is known, and `all` of an empty list is true.
+    if all[0].is_empty() || !states().all(|state| ended(state).is_some()) {
+        return Containers::Unknown;
+    }
+    // The last end is unknown as long as one of them has none.
+    let ends: Option<Vec<_>> = states()
+        .filter_map(ended)
+        .map(|ended| Time::instant(ended.finished_at))
+        .collect();
+    Containers::Ended {
+        at: ends.and_then(|ends| ends.into_iter().max()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn said(status: &serde_json::Value) -> Containers {
+        let of = |field: &str| -> Vec<ContainerStatus> {
+            let statuses = status.get(field).cloned();
+            statuses.map_or_else(Vec::new, |all| serde_json::from_value(all).unwrap())
+        };
+        containers([
+            &of("containerStatuses"),
+            &of("initContainerStatuses"),
+            &of("ephemeralContainerStatuses"),
+        ])
+    }
+
+    #[test]
+    fn containers_have_ended_when_all_of_every_kind_have() {
+        let ended = |at: &str| json!({"name": "a", "state": {"terminated": {"exitCode": 0, "finishedAt": at}}});
+        let (early, late) = ("2026-01-01T00:00:01Z", "2026-01-01T00:00:09Z");
+        let running = json!({"state": {"running": {"startedAt": early}}});
+        let waiting = json!({"state": {"waiting": {"reason": "ContainerCreating"}}});
+        let main = |containers: &[&serde_json::Value]| json!({"containerStatuses": containers});
+        let beside = |kind: &str, other: &serde_json::Value| {
+            let mut status = main(&[&ended(late)]);
+            status[kind] = json!([other]);
+            status
+        };
+        let (first, last) = (ended(early), ended(late));
+        let untimed = json!({"state": {"terminated": {"exitCode": 1}}});
+        let silent = json!({"initContainerStatuses": [first]});
+        let (unknown, at) = (Containers::Unknown, late.parse().unwrap());
+        let all = Containers::Ended { at: Some(at) };
+        let sometime = Containers::Ended { at: None };
+        for (name, status, expected) in [
+            ("nothing", json!({}), unknown),
+            ("all", beside("initContainerStatuses", &first), all),
+            ("no time", main(&[&untimed]), sometime),
+            ("no time of one", main(&[&first, &untimed]), sometime),
+            ("one runs", main(&[&last, &running]), Containers::Running),
+            (
+                "one beside it runs",
+                beside("initContainerStatuses", &running),
+                Containers::Running,
+            ),
+            (
+                "one that debugs runs",
+                beside("ephemeralContainerStatuses", &running),
+                Containers::Running,
+            ),
+            ("one waits", main(&[&last, &waiting]), unknown),
+            ("no word of one", main(&[&last, &json!({})]), unknown),
+            ("only the init container was started", silent, unknown),
+        ] {
+            assert_eq!(said(&status), expected, "{name}");
+        }
+    }
 }

@@ -11,12 +11,10 @@ use serde::de::{
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::document::Documents;
-use super::parse_context::{TypeMeta, is_list};
-use super::rest::Rest;
+use super::document::{Documents, TypeMeta, is_list};
 use super::shape::WireObject;
 use super::versions::{Lookup, Version, lookup};
-use super::walk::{Head, is_of_no_interest};
+use super::walk::{Head, Rest, is_of_no_interest};
 
 /// Bytes that are read at a time, unless one object is longer.
 const PORTION: usize = 1 << 20;

@@ -8,12 +8,11 @@ use std::sync::Arc;
 
 use litemap::LiteMap;
 
-use super::detail::Detail;
-use super::field::read_number;
-use super::versions::Version;
+use super::message::read_number;
+use super::versions::{Detail, Version};
 use crate::model::{AttributeValue, Kind, Lazy};
 
-/// The number of `spec` in a `ResourceSlice`.
+/// The number of `spec` in a `ResourceSlice` and a `ResourceClaim`.
 const SPEC: u64 = 2;
 /// The number of `devices` in its `spec`.
 const DEVICES: u64 = 6;
@@ -66,23 +65,13 @@ pub(super) fn properties_of<'b>(
     detail: Detail,
     bytes: &'b [u8],
 ) -> Option<Vec<Properties<'b>>> {
-    let is_asked = match detail {
-        Detail::Attributes | Detail::Terms => version.kind == Kind::ResourceSlice,
-        Detail::Names => false,
-    };
-    if !is_asked {
+    if detail == Detail::Names || version.kind != Kind::ResourceSlice {
         return None;
     }
-    let mut spec = None;
-    for field in fields(bytes) {
-        let field = field?;
-        if field.number == SPEC && spec.replace(field.bytes()?).is_some() {
-            return None;
-        }
-    }
+    let spec = only_spec(bytes)?;
     let devices =
         // A malformed field is kept, so that collecting fails instead of skipping it.
-        fields(spec?).filter(|field| field.as_ref().is_none_or(|field| field.number == DEVICES));
+        fields(spec).filter(|field| field.as_ref().is_none_or(|field| field.number == DEVICES));
     devices.map(|device| of_device(device?.bytes()?)).collect()
 }
 
@@ -255,6 +244,31 @@ fn first(bytes: &[u8]) -> Option<Field<'_>> {
     })
 }
 
+/// The bytes of what a claim asks for, if `bytes` is one that is decoded with it. What is cut off or written twice is
+/// left to the decoder.
+///
+/// Most claims are made from a few templates, and the spec is most of their bytes: specs of the same bytes are decoded
+/// once. A spec causes no warnings of its own, so that it does not matter which claim came first.
+pub(super) fn spec_of<'b>(version: &Version, detail: Detail, bytes: &'b [u8]) -> Option<&'b [u8]> {
+    if detail != Detail::Terms || version.kind != Kind::ResourceClaim {
+        return None;
+    }
+    only_spec(bytes)
+}
+
+/// The bytes of `spec`, which is the field of the same number in claims and slices. Protobuf merges a message field that
+/// occurs twice: then no part of the bytes equals the spec.
+fn only_spec(bytes: &[u8]) -> Option<&[u8]> {
+    let mut spec = None;
+    for field in fields(bytes) {
+        let field = field?;
+        if field.number == SPEC && spec.replace(field.bytes()?).is_some() {
+            return None;
+        }
+    }
+    spec
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -338,5 +352,24 @@ mod tests {
         assert!(found(&whole).is_some());
         assert_eq!(found(&[&whole[..], &field(2, b"")].concat()), None);
         assert_eq!(found(&field(1, b"")), None);
+    }
+
+    #[test]
+    fn the_spec_is_found_where_it_stands_once() {
+        let version = versions_of(Kind::ResourceClaim).next().unwrap();
+        let found = |bytes: &[u8]| spec_of(version, Detail::Terms, bytes).map(<[u8]>::to_vec);
+        let (metadata, spec) = (field(1, b"abc"), field(2, b"de"));
+        let status = field(3, b"");
+        assert_eq!(
+            found(&[&metadata[..], &spec, &status].concat()),
+            Some(b"de".to_vec())
+        );
+        assert_eq!(found(&[&spec[..], &metadata, &spec].concat()), None);
+        assert_eq!(found(&metadata), None);
+        assert_eq!(found(&spec[..3]), None);
+        assert_eq!(found(&[7]), None);
+        assert_eq!(spec_of(version, Detail::Attributes, &spec), None);
+        let slice = versions_of(Kind::ResourceSlice).next().unwrap();
+        assert_eq!(spec_of(slice, Detail::Terms, &spec), None);
     }
 }

@@ -8,19 +8,18 @@
 //! Of the bytes, at most one object is held. Upstream:
 //! `k8s.io/apimachinery/pkg/runtime/serializer/protobuf`.
 
+use std::sync::Arc;
+
 use prost::Message;
 
-use super::detail::Detail;
+use super::answer::ServerStatus;
 use super::error::DecodeError;
-use super::field::{Field, Value, complete, malformed, read_field};
-use super::interned_specs::spec_of;
+use super::message::{Field, RepeatDetector, Value, complete, malformed, read_field};
 use super::meta::ListMeta;
 use super::object::{Converter, Item};
-use super::properties::properties_of;
-use super::repeat_detector::RepeatDetector;
+use super::properties::{properties_of, spec_of};
 use super::shape::{WireObject, bare};
-use super::status::Status;
-use super::versions::{Lookup, Version, lookup, supported};
+use super::versions::{Detail, Lookup, Version, lookup};
 use crate::model::Warning;
 
 /// First bytes of every protobuf body of Kubernetes.
@@ -43,15 +42,6 @@ impl UnknownType {
     pub(super) fn is_status(&self) -> bool {
         self.api_version == "v1" && self.kind == "Status"
     }
-}
-
-/// `metav1.ListMeta`.
-#[derive(Clone, PartialEq, prost::Message)]
-struct ProtobufListMeta {
-    #[prost(string, tag = "2")]
-    resource_version: String,
-    #[prost(string, tag = "3")]
-    continue_token: String,
 }
 
 /// `runtime.Unknown`.
@@ -163,10 +153,10 @@ impl ProtobufList {
     pub fn finish(self) -> Result<ListEnd, DecodeError> {
         let complete = matches!(self.state, State::Envelope | State::List(0));
         if !complete || !self.buffer.is_empty() || !self.list_seen || !self.type_seen {
-            return Err(DecodeError::Truncated {
-                kind: self.version.kind,
-                items: self.objects,
-            });
+            return Err(DecodeError::Broken(format!(
+                "the {} list ends too early (complete objects: {})",
+                self.version.kind, self.objects
+            )));
         }
         Ok(ListEnd {
             metadata: self.metadata,
@@ -222,7 +212,7 @@ impl ProtobufList {
         };
         match field.number {
             1 if !self.list_seen => self.check_type(bytes)?,
-            3 => self.check_encoding(bytes)?,
+            3 => check_encoding(self.version, bytes)?,
             4 => {}
             _ => return Err(self.trailing()),
         }
@@ -269,23 +259,13 @@ impl ProtobufList {
         if found.is_status() {
             self.status_announced = true;
         } else if found.kind != expected || found.api_version != self.version.api_version {
-            return Err(DecodeError::UnexpectedKind {
-                expected: format!("{} {expected}", self.version.api_version),
-                found: format!("{} {}", found.api_version, found.kind),
-            });
+            return Err(DecodeError::Unusable(format!(
+                "expected {} {expected}, found {} {}",
+                self.version.api_version, found.api_version, found.kind
+            )));
         }
         self.type_seen = true;
         Ok(())
-    }
-
-    fn check_encoding(&self, bytes: &[u8]) -> Result<(), DecodeError> {
-        if bytes.is_empty() {
-            return Ok(());
-        }
-        Err(DecodeError::ContentEncoding {
-            kind: self.version.kind,
-            encoding: String::from_utf8_lossy(bytes).into_owned(),
-        })
     }
 
     fn list(&mut self, input: &[u8], left: u64) -> Result<Step, DecodeError> {
@@ -317,10 +297,8 @@ impl ProtobufList {
     }
 
     fn list_metadata(&mut self, bytes: &[u8]) -> Result<Option<Item>, DecodeError> {
-        let found =
-            ProtobufListMeta::decode(bytes).map_err(|error| malformed(&error.to_string()))?;
-        self.metadata.resource_version = found.resource_version;
-        self.metadata.continue_token = found.continue_token;
+        let metadata = ListMeta::decode(bytes);
+        self.metadata = metadata.map_err(|error| malformed(&error.to_string()))?;
         Ok(None)
     }
 
@@ -337,9 +315,8 @@ impl ProtobufList {
     }
 
     fn trailing(&self) -> DecodeError {
-        DecodeError::TrailingBytes {
-            kind: self.version.kind,
-        }
+        let kind = self.version.kind;
+        DecodeError::Broken(format!("the {kind} list is followed by other data"))
     }
 }
 
@@ -364,31 +341,30 @@ pub fn decode_protobuf_object(
     }
     let version = match lookup(&found.api_version, &found.kind) {
         Lookup::Read(version) => version,
-        Lookup::UnknownVersion(kind) => {
-            return Err(DecodeError::Version {
-                object: kind.to_string(),
-                found: found.api_version,
-                supported: supported(kind),
-            });
-        }
-        Lookup::NotRead => {
-            return Err(DecodeError::UnexpectedKind {
-                expected: "a kind that this command uses".to_owned(),
-                found: format!("{} {}", found.api_version, found.kind),
-            });
+        Lookup::UnknownVersion(_) | Lookup::NotRead => {
+            return Err(DecodeError::Unusable(format!(
+                "{} {} is not a kind and version that this command uses",
+                found.api_version, found.kind
+            )));
         }
     };
-    if !unknown.content_encoding.is_empty() {
-        return Err(DecodeError::ContentEncoding {
-            kind: version.kind,
-            encoding: unknown.content_encoding,
-        });
-    }
+    check_encoding(version, unknown.content_encoding.as_bytes())?;
     let mut converter = Converter::default();
     let item = object(&mut converter, version, detail, &unknown.raw, || {
         version.kind.to_string()
     })?;
     Ok((item, converter.warnings()))
+}
+
+/// Objects may be compressed or encrypted in a way that was not asked for.
+fn check_encoding(version: &Version, encoding: &[u8]) -> Result<(), DecodeError> {
+    if encoding.is_empty() {
+        return Ok(());
+    }
+    let (kind, encoding) = (version.kind, String::from_utf8_lossy(encoding));
+    Err(DecodeError::Unusable(format!(
+        "{kind} has the content encoding `{encoding}`, which was not requested"
+    )))
 }
 
 /// Decodes one object and turns it into a fact.
@@ -410,13 +386,13 @@ pub(super) fn object(
         return fact(converter, version, detail, bytes, position);
     };
     // The same bytes were decoded before: only the rest of the claim is left to decode.
-    if let Some(known) = converter.specs().get(spec) {
+    if let Some(known) = converter.specs.get(spec).cloned() {
         let claim = fact(converter, version, Detail::Names, bytes, position)?;
         return Ok(claim.map(|claim| claim.asking_for(known)));
     }
     let claim = fact(converter, version, detail, bytes, position)?;
     if let Some(known) = claim.as_ref().and_then(Item::asks_for) {
-        converter.specs().note(spec, known);
+        converter.specs.insert(spec.into(), Arc::clone(known));
     }
     Ok(claim)
 }
@@ -441,14 +417,15 @@ pub(super) struct Named {
 }
 
 /// The name alone, so that nothing else of the metadata can be in the way.
-#[derive(Clone, PartialEq, prost::Message)]
+#[derive(Clone, PartialEq, prost::Message, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct NamedMeta {
-    #[prost(string, tag = "1")]
-    pub(super) name: String,
-    #[prost(string, tag = "3")]
-    pub(super) namespace: String,
-    #[prost(string, tag = "6")]
-    pub(super) resource_version: String,
+    #[prost(string, optional, tag = "1")]
+    pub(super) name: Option<String>,
+    #[prost(string, optional, tag = "3")]
+    pub(super) namespace: Option<String>,
+    #[prost(string, optional, tag = "6")]
+    pub(super) resource_version: Option<String>,
 }
 
 /// The error for an object that is no protobuf, with its name as far as that can be read.
@@ -459,17 +436,10 @@ fn undecodable(
     position: &impl Fn() -> String,
 ) -> DecodeError {
     let metadata = Named::decode(bytes).ok().and_then(|named| named.metadata);
-    let object = match metadata {
-        Some(NamedMeta {
-            name, namespace, ..
-        }) if namespace.is_empty() => {
-            format!("{} {name}", version.kind)
-        }
-        Some(NamedMeta {
-            name, namespace, ..
-        }) => format!("{} {namespace}/{name}", version.kind),
-        None => position(),
-    };
+    let object = metadata.map_or_else(position, |metadata| match metadata.namespace() {
+        "" => format!("{} {}", version.kind, metadata.name()),
+        namespace => format!("{} {namespace}/{}", version.kind, metadata.name()),
+    });
     // prost puts the path before the problem: "…: Pod.spec: PodSpec.priority: invalid wire type".
     let text = error
         .strip_prefix("failed to decode Protobuf message: ")
@@ -484,5 +454,8 @@ fn undecodable(
 
 /// The failure that the server reports.
 pub(super) fn status(raw: &[u8]) -> DecodeError {
-    Status::decode(raw).map_or_else(|error| malformed(&error.to_string()), DecodeError::from)
+    match ServerStatus::decode(raw) {
+        Ok(status) => DecodeError::Status(Box::new(status)),
+        Err(error) => malformed(&error.to_string()),
+    }
 }

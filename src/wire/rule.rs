@@ -1,209 +1,223 @@
-//! `DeviceTaintRule` as served by every version: all have the same fields.
+//! `DeviceTaintRule` as served by every version, and taints and tolerations wherever they are.
+//!
+//! Rules are read as JSON: a selector field from the future may narrow or widen what a rule hits, so that it must not go
+//! unnoticed. It is kept by its name.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::context::Context;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
 use super::error::FieldError;
-use super::manager::ManagedFieldsEntry;
+use super::generated_kinds::{GeneratedKind, ToFact};
 use super::message::message;
-use super::meta::{ObjectMeta, OwnerReference};
-use super::nullable::unique;
-use super::object::{Object, ToObject};
-use super::selector::DeviceTaintSelector;
-use super::taint::DeviceTaint;
+use super::meta::{ManagedFieldsEntry, ObjectMeta};
+use super::object::{Context, Object};
 use super::time::Time;
 use crate::model;
 
-message! {
-    /// One taint for many devices.
-    pub struct DeviceTaintRule {
-        /// Metadata.
-        metadata: optional RuleMeta = 1,
-        /// Desired state.
-        spec: optional DeviceTaintRuleSpec = 2,
-        /// Status of the controller.
-        status: optional DeviceTaintRuleStatus = 3,
-    }
+/// One taint for many devices.
+pub(super) type DeviceTaintRule = GeneratedKind<Rule>;
 
-    /// `metav1.ObjectMeta` of a rule: the one kind whose annotations and writers are read. For all others
-    /// they would only cost time.
-    pub struct RuleMeta {
-        /// Unique in the cluster.
-        name: optional string = 1,
-        /// Unique over time.
-        uid: optional string = 5,
-        /// Opaque, but a growing number in practice.
-        resource_version: optional string = 6,
-        /// Raised by every change of the spec.
-        generation: optional int64 = 7,
-        /// Time of creation.
-        creation_timestamp: optional Time = 8,
-        /// Time when the grace period of its deletion ends.
-        deletion_timestamp: optional Time = 9,
-        /// The grace period that was granted.
-        deletion_grace_period_seconds: optional int64 = 10,
-        /// For selecting.
-        #[prost(btree_map = "string, string", tag = "11")]
-        #[serde(default, deserialize_with = "unique")]
-        pub labels: BTreeMap<String, String>,
-        /// Plain text and programs.
-        #[prost(btree_map = "string, string", tag = "12")]
-        #[serde(default, deserialize_with = "unique")]
-        pub annotations: BTreeMap<String, String>,
-        /// With which objects it goes.
-        owner_references: repeated OwnerReference = 13,
-        /// Finalizers that delay its removal after deletion.
-        finalizers: repeated string = 14,
-        /// Field managers; absent from objects that were saved without them.
-        managed_fields: repeated ManagedFieldsEntry = 17,
-    }
+/// The fields of a rule that are used.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(super) struct Rule {
+    metadata: Option<RuleMeta>,
+    spec: Option<RuleSpec>,
+    status: Option<RuleStatus>,
 }
 
-impl RuleMeta {
-    /// Metadata that every object has.
-    fn common(&self) -> ObjectMeta {
-        ObjectMeta {
-            name: self.name.clone(),
-            namespace: None,
-            uid: self.uid.clone(),
-            resource_version: self.resource_version.clone(),
-            generation: self.generation,
-            creation_timestamp: self.creation_timestamp,
-            deletion_timestamp: self.deletion_timestamp,
-            deletion_grace_period_seconds: self.deletion_grace_period_seconds,
-            // These are taken from the rule itself, see `notes`.
-            labels: BTreeMap::new(),
-            annotations: BTreeMap::new(),
-            owner_references: Vec::new(),
-            finalizers: Vec::new(),
-        }
-    }
+/// Field managers; absent from objects that were saved without them.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RuleMeta {
+    managed_fields: Option<Vec<ManagedFieldsEntry>>,
 }
 
-message! {
-    /// Devices and their taint.
-    pub struct DeviceTaintRuleSpec {
-        /// Devices.
-        device_selector: optional DeviceTaintSelector = 1,
-        /// Taint.
-        taint: optional DeviceTaint = 2,
-    }
-
-    /// Status of the controller; since 1.35.
-    pub struct DeviceTaintRuleStatus {
-        /// By type.
-        conditions: repeated Condition = 1,
-    }
-
-    /// `metav1.Condition`.
-    pub struct Condition {
-        /// Type, such as `EvictionInProgress`.
-        #[prost(string, optional, tag = "1")]
-        pub r#type: Option<String>,
-        /// `True`, `False` or `Unknown`.
-        #[prost(string, optional, tag = "2")]
-        pub status: Option<String>,
-        /// Generation that the writer had seen.
-        observed_generation: optional int64 = 3,
-        /// Time of its last change.
-        last_transition_time: optional Time = 4,
-        /// Why, in one word.
-        reason: optional string = 5,
-        /// Why, in a sentence.
-        message: optional string = 6,
-    }
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RuleSpec {
+    device_selector: Option<Selector>,
+    taint: Option<DeviceTaint>,
 }
 
-impl ToObject for DeviceTaintRule {
-    fn metadata(&self) -> Option<Cow<'_, ObjectMeta>> {
-        self.metadata
-            .as_ref()
-            .map(|metadata| Cow::Owned(metadata.common()))
-    }
+/// Selector of the devices that a rule taints.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+struct Selector {
+    driver: Option<String>,
+    pool: Option<String>,
+    device: Option<String>,
+    #[serde(flatten)]
+    unknown: BTreeMap<String, IgnoredAny>,
+}
 
-    fn to_object(
-        &self,
+/// Status of the controller; since 1.35.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+struct RuleStatus {
+    conditions: Option<Vec<Condition>>,
+}
+
+/// `metav1.Condition`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Condition {
+    r#type: Option<String>,
+    status: Option<String>,
+    observed_generation: Option<i64>,
+    last_transition_time: Option<Time>,
+    reason: Option<String>,
+    message: Option<String>,
+}
+
+impl ToFact for Rule {
+    fn to_fact(
+        self,
         metadata: &ObjectMeta,
         context: &mut Context,
     ) -> Result<Option<Object>, FieldError> {
-        let spec = self
-            .spec
-            .as_ref()
-            .ok_or_else(|| FieldError::missing("spec"))?;
-        let taint = spec
-            .taint
-            .as_ref()
-            .ok_or_else(|| FieldError::missing("spec.taint"))?;
+        let spec = self.spec.ok_or_else(|| FieldError::missing("spec"))?;
+        let taint = spec.taint;
+        let taint = taint.ok_or_else(|| FieldError::missing("spec.taint"))?;
+        let conditions = self.status.and_then(|status| status.conditions);
+        let mut conditions = conditions.unwrap_or_default().into_iter().rev();
+        let evictions =
+            conditions.find(|found| found.r#type.as_deref() == Some("EvictionInProgress"));
+        let managers = self.metadata.and_then(|metadata| metadata.managed_fields);
+        let managers = managers.unwrap_or_default().into_iter();
         Ok(Some(Object::DeviceTaintRule(model::DeviceTaintRule {
             name: metadata.object_name(context)?,
             // A manifest that was never applied has no uid and can still be assessed.
-            uid: context.intern(metadata.uid.as_deref().unwrap_or_default()),
-            resource_version: metadata.resource_version.clone().unwrap_or_default(),
-            generation: metadata.generation.unwrap_or_default(),
+            uid: context.intern(metadata.uid()),
+            resource_version: metadata.resource_version().to_owned(),
+            generation: metadata.generation(),
             selector: spec
                 .device_selector
-                .as_ref()
-                .map(|selector| selector.to_model(context)),
+                .map(|selector| selector.into_model(context)),
             taint: taint
                 .to_model(context)
                 .map_err(|error| error.under("spec.taint"))?,
-            condition: self.eviction_condition(context),
-            metadata: self.notes(context),
-            managers: self.managers(),
+            condition: evictions.map(|condition| condition.into_model(context)),
+            metadata: rule_metadata(metadata, context),
+            managers: managers.map(ManagedFieldsEntry::into_model).collect(),
         })))
     }
 }
 
-impl DeviceTaintRule {
-    fn notes(&self, context: &mut Context) -> model::RuleMetadata {
-        let Some(metadata) = &self.metadata else {
-            return model::RuleMetadata::default();
-        };
-        let created = metadata.creation_timestamp;
-        let created = Time::to_timestamp(created, "metadata.creationTimestamp", context);
-        model::RuleMetadata {
-            labels: metadata.labels.clone(),
-            annotations: metadata.annotations.clone(),
-            created,
-            deletion: Time::to_timestamp(
-                metadata.deletion_timestamp,
-                "metadata.deletionTimestamp",
-                context,
-            ),
-            finalizers: metadata.finalizers.clone(),
-            owners: metadata
-                .owner_references
-                .iter()
-                .map(|owner| owner.uid.as_deref().unwrap_or_default().into())
-                .collect(),
+fn rule_metadata(metadata: &ObjectMeta, context: &mut Context) -> model::RuleMetadata {
+    let mut time = |time, field| Time::to_timestamp(time, field, context);
+    let owners = metadata.owner_references.iter();
+    model::RuleMetadata {
+        labels: metadata.labels.clone(),
+        annotations: metadata.annotations.clone(),
+        created: time(metadata.creation_timestamp, "metadata.creationTimestamp"),
+        deletion: time(metadata.deletion_timestamp, "metadata.deletionTimestamp"),
+        finalizers: metadata.finalizers.clone(),
+        owners: owners.map(|owner| owner.uid().into()).collect(),
+    }
+}
+
+impl Selector {
+    /// The selector as a fact. Unknown fields are warnings in `context`.
+    fn into_model(self, context: &mut Context) -> model::DeviceSelector {
+        for field in self.unknown.keys() {
+            let field = format!("spec.deviceSelector.{field}");
+            context.unknown("unknown-selector-field", "the unknown field", &field);
         }
-    }
-
-    fn managers(&self) -> Vec<model::FieldManager> {
-        let entries = self.metadata.iter().flat_map(|meta| &meta.managed_fields);
-        entries.map(ManagedFieldsEntry::to_model).collect()
-    }
-
-    fn eviction_condition(&self, context: &mut Context) -> Option<model::EvictionCondition> {
-        let is_of_evictions =
-            |condition: &&Condition| condition.r#type.as_deref() == Some("EvictionInProgress");
-        let conditions = self.status.iter().flat_map(|status| &status.conditions);
-        let found = conditions.rev().find(is_of_evictions);
-        found.map(|condition| condition.to_model(context))
+        // An empty text is no wildcard: it equals no name, as upstream.
+        model::DeviceSelector {
+            driver: self.driver.map(|name| context.intern(&name)),
+            pool: self.pool.map(|name| context.intern(&name)),
+            device: self.device.map(|name| context.intern(&name)),
+            unknown_fields: self.unknown.into_keys().collect(),
+        }
     }
 }
 
 impl Condition {
-    fn to_model(&self, context: &mut Context) -> model::EvictionCondition {
+    fn into_model(self, context: &mut Context) -> model::EvictionCondition {
         let changed = self.last_transition_time;
-        let changed = Time::to_timestamp(changed, "status.conditions", context);
         model::EvictionCondition {
-            status: self.status.clone().unwrap_or_default(),
-            reason: self.reason.clone().unwrap_or_default(),
-            message: self.message.clone().unwrap_or_default(),
+            status: self.status.unwrap_or_default(),
+            reason: self.reason.unwrap_or_default(),
+            message: self.message.unwrap_or_default(),
             observed_generation: self.observed_generation.unwrap_or_default(),
-            last_transition: changed,
+            last_transition: Time::to_timestamp(changed, "status.conditions", context),
         }
     }
+}
+
+message! {
+    /// `DeviceTaint`, the same in every version.
+    pub struct DeviceTaint {
+        /// A label key.
+        key: optional string = 1,
+        /// A label value.
+        value: optional string = 2,
+        /// Effect, such as `NoExecute`.
+        effect: optional string = 3,
+        /// Filled in by the server when it is absent.
+        time_added: optional Time = 4,
+    }
+}
+
+impl DeviceTaint {
+    /// The taint as a fact. Unknown effects are warnings in `context`.
+    pub(super) fn to_model(&self, context: &mut Context) -> Result<model::Taint, FieldError> {
+        let time_added = Time::to_timestamp(self.time_added, "timeAdded", context);
+        Ok(model::Taint {
+            key: required(self.key(), "key")?.to_owned(),
+            value: self.value().to_owned(),
+            effect: effect(required(self.effect(), "effect")?, context),
+            time_added,
+        })
+    }
+}
+
+message! {
+    /// `DeviceToleration`, the same in every version.
+    pub struct DeviceToleration {
+        /// Empty covers every key.
+        key: optional string = 1,
+        /// `Equal` when absent.
+        operator: optional string = 2,
+        /// For `Equal`.
+        value: optional string = 3,
+        /// Empty covers every effect.
+        effect: optional string = 4,
+        /// Absent means forever.
+        toleration_seconds: optional int64 = 5,
+    }
+}
+
+impl DeviceToleration {
+    /// The toleration as a fact. Unknown effects and operators are warnings in `context`.
+    pub(super) fn to_model(&self, context: &mut Context) -> model::Toleration {
+        let operator = model::Operator::from(self.operator());
+        if let model::Operator::Unknown(text) = &operator {
+            let what = "a toleration with the unknown operator";
+            context.unknown("unknown-operator", what, text);
+        }
+        model::Toleration {
+            key: self.key().to_owned(),
+            operator,
+            value: self.value().to_owned(),
+            // Empty matches every effect in the scheduler (`ToleratesTaint`) but none
+            // in the eviction controller, which requires the literal `NoExecute`.
+            effect: (!self.effect().is_empty()).then(|| effect(self.effect(), context)),
+            seconds: self.toleration_seconds,
+        }
+    }
+}
+
+fn required<'a>(text: &'a str, field: &str) -> Result<&'a str, FieldError> {
+    let text = Some(text).filter(|text| !text.is_empty());
+    text.ok_or_else(|| FieldError::missing(field))
+}
+
+fn effect(text: &str, context: &mut Context) -> model::Effect {
+    let effect = model::Effect::from(text);
+    if let model::Effect::Unknown(text) = &effect {
+        context.unknown("unknown-effect", "the unknown effect", text);
+    }
+    effect
 }

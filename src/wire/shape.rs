@@ -1,66 +1,61 @@
 //! Structs that objects are decoded into.
 
 use prost::Message;
-use serde::de::{Deserialize, Deserializer};
+use serde::de::{DeserializeOwned, Deserializer};
 use serde_json::Value;
 
-use super::budget::PodDisruptionBudget;
-use super::claim::ResourceClaim;
-use super::class::DeviceClass;
-use super::cluster_object::{
-    MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding, NamespaceObject,
-    ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
+use super::claim::{self, DeviceClass, ResourceClaim, ResourceClaimTemplate};
+use super::error::{self, DecodeError, FieldError};
+use super::generated_kinds::{
+    Event, MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding, NamespaceObject,
+    PodDisruptionBudget, ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
 };
-use super::decode::Decode;
-use super::detail::Detail;
-use super::error::DecodeError;
-use super::error_path::{self, FieldsError};
-use super::event::Event;
 use super::node::Node;
-use super::object::{Converter, Item};
+use super::object::{Converter, Item, ToObject};
 use super::pod::Pod;
 use super::rule::DeviceTaintRule;
-use super::slice::ResourceSlice;
-use super::template::ResourceClaimTemplate;
-use super::versions::Version;
+use super::slice::{self, ResourceSlice};
+use super::versions::{Detail, Version};
 use super::workload::kinds::*;
-use super::{claim_status, slice_bare};
 use crate::model::Kind;
 use crate::model::kind::for_each_kind;
 
-/// Most kinds: nothing to leave out.
-macro_rules! plain {
-    ($($shape:ident),*) => {
-        $(impl Decode for $shape {
-            fn from_fields(fields: &Value) -> Result<Self, FieldsError> {
-                error_path::decode(fields)
-            }
+/// Type that the objects of a kind are decoded into.
+pub(super) trait Decode: ToObject + Sized {
+    /// Decodes the fields of an object, in any encoding.
+    fn from_fields(fields: &Value) -> Result<Self, FieldError>;
 
-            fn from_protobuf(_: Detail, bytes: &[u8]) -> Result<Self, String> {
-                message(bytes)
-            }
+    /// Decodes an object while its fields are read.
+    fn from_text<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error>;
 
-            #[cfg(test)]
-            fn to_protobuf(&self) -> Vec<u8> {
-                self.encode_to_vec()
-            }
-        })*
-    };
+    /// Decodes an object from protobuf, with no more than `detail` asks for; the error is in words.
+    fn from_protobuf(detail: Detail, bytes: &[u8]) -> Result<Self, String>;
+
+    /// The object in protobuf, without an envelope.
+    #[cfg(test)]
+    fn to_protobuf(&self) -> Vec<u8>;
 }
 
-plain!(DeviceTaintRule, DeviceClass, ResourceClaimTemplate);
+/// A kind with a decoder of our own, of which there may be many objects. Fields that are not used are passed over, and
+/// not looked at.
+pub(super) trait OwnKind: Message + Default + DeserializeOwned + ToObject {
+    /// Decodes what `detail` asks for.
+    fn brief(_: Detail, bytes: &[u8]) -> Result<Self, String> {
+        message(bytes)
+    }
+}
 
-impl Decode for Pod {
-    fn from_fields(fields: &Value) -> Result<Self, FieldsError> {
-        error_path::decode(fields)
+impl<T: OwnKind> Decode for T {
+    fn from_fields(fields: &Value) -> Result<Self, FieldError> {
+        error::decode(fields)
     }
 
     fn from_text<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         Self::deserialize(from)
     }
 
-    fn from_protobuf(_: Detail, bytes: &[u8]) -> Result<Self, String> {
-        message(bytes)
+    fn from_protobuf(detail: Detail, bytes: &[u8]) -> Result<Self, String> {
+        Self::brief(detail, bytes)
     }
 
     #[cfg(test)]
@@ -69,60 +64,38 @@ impl Decode for Pod {
     }
 }
 
-impl Decode for ResourceClaim {
-    fn from_fields(fields: &Value) -> Result<Self, FieldsError> {
-        error_path::decode(fields)
-    }
+impl OwnKind for Pod {}
+impl OwnKind for DeviceClass {}
+impl OwnKind for ResourceClaimTemplate {}
 
-    fn from_text<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        Self::deserialize(from)
-    }
-
-    fn from_protobuf(detail: Detail, bytes: &[u8]) -> Result<Self, String> {
+impl OwnKind for ResourceClaim {
+    fn brief(detail: Detail, bytes: &[u8]) -> Result<Self, String> {
         match detail {
             // Only the status is needed, so the requests are not decoded.
             Detail::Names | Detail::Attributes => {
-                message::<claim_status::ResourceClaim>(bytes).map(Self::from)
+                message::<claim::WithoutSpec>(bytes).map(Self::from)
             }
             Detail::Terms => message(bytes),
         }
     }
-
-    #[cfg(test)]
-    fn to_protobuf(&self) -> Vec<u8> {
-        self.encode_to_vec()
-    }
 }
 
-impl Decode for ResourceSlice {
-    fn from_fields(fields: &Value) -> Result<Self, FieldsError> {
-        error_path::decode(fields)
-    }
-
-    fn from_text<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        Self::deserialize(from)
-    }
-
-    fn from_protobuf(detail: Detail, bytes: &[u8]) -> Result<Self, String> {
+impl OwnKind for ResourceSlice {
+    fn brief(detail: Detail, bytes: &[u8]) -> Result<Self, String> {
         match detail {
             // Attributes and capacities are most of the bytes of a slice. For names alone they are skipped.
             Detail::Names => {
-                let slice: ResourceSlice<slice_bare::Device> = message(bytes)?;
+                let slice: ResourceSlice<slice::BareDevice> = message(bytes)?;
                 Ok(slice.usual().with(detail))
             }
             Detail::Attributes | Detail::Terms => message(bytes),
         }
     }
-
-    #[cfg(test)]
-    fn to_protobuf(&self) -> Vec<u8> {
-        self.encode_to_vec()
-    }
 }
 
 /// The slice without attributes and capacities of its devices; the error is in words.
 pub(super) fn bare(bytes: &[u8]) -> Result<WireObject, String> {
-    let slice: ResourceSlice<slice_bare::Device> = message(bytes)?;
+    let slice: ResourceSlice<slice::BareDevice> = message(bytes)?;
     Ok(WireObject::ResourceSlice(slice.usual()))
 }
 
@@ -148,7 +121,7 @@ macro_rules! wire_objects {
             pub(super) fn from_fields(
                 version: &Version,
                 fields: &Value,
-            ) -> Result<Self, FieldsError> {
+            ) -> Result<Self, FieldError> {
                 match version.kind {
                     $(Kind::$kind => $kind::from_fields(fields).map(Self::$kind),)*
                 }

@@ -3,34 +3,9 @@
 use serde::Serializer;
 use serde::ser::SerializeMap;
 
-use super::attribute::{AttributeEntry, CapacityEntry};
 use super::pod::VolumeSource;
 use super::shape::WireObject;
 use super::versions::{Version, versions_of};
-
-/// Writes entries as the map that they are in JSON.
-pub(super) fn attributes<S: Serializer>(
-    entries: &[AttributeEntry],
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    let mut map = serializer.serialize_map(Some(entries.len()))?;
-    for entry in entries {
-        map.serialize_entry(entry.name.as_deref().unwrap_or_default(), &entry.value)?;
-    }
-    map.end()
-}
-
-/// Writes entries as the map that they are in JSON.
-pub(super) fn capacity<S: Serializer>(
-    entries: &[CapacityEntry],
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    let mut map = serializer.serialize_map(Some(entries.len()))?;
-    for entry in entries {
-        map.serialize_entry(entry.name.as_deref().unwrap_or_default(), &entry.value)?;
-    }
-    map.end()
-}
 
 /// Writes what kind of volume it is as the field that says so in JSON.
 pub(super) fn empty_dir<S: Serializer>(

@@ -4,8 +4,9 @@ use std::fmt;
 
 use jiff::Timestamp;
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
+use serde_json::Value;
 
-use super::context::Context;
+use super::object::Context;
 
 /// `metav1.Time`: a second, or Go's zero time, which stands for "none".
 ///
@@ -42,12 +43,25 @@ impl Time {
         }))
     }
 
-    /// Replacement of the time in `text`, where that is beyond the supported range;
-    /// `None` for any other text. Adds a warning to `context`.
-    pub(super) fn replaced(text: &str, field: &str, context: &mut Context) -> Option<String> {
-        let limit = nearest(beyond(text)?);
-        tell(field, limit, context);
-        Some(limit.to_string())
+    /// Replaces the times in `value` that are beyond the supported range. Adds warnings to `context`.
+    pub(super) fn clamp(value: &mut Value, field: &str, context: &mut Context) {
+        match value {
+            Value::String(text) => {
+                if let Some(limit) = beyond(text).map(nearest) {
+                    tell(field, limit, context);
+                    *text = limit.to_string();
+                }
+            }
+            Value::Array(items) => {
+                let items = items.iter_mut();
+                items.for_each(|item| Self::clamp(item, field, context));
+            }
+            Value::Object(fields) => {
+                let fields = fields.iter_mut();
+                fields.for_each(|(name, value)| Self::clamp(value, name, context));
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
     }
 }
 
@@ -136,11 +150,68 @@ impl serde::Serialize for Time {
     }
 }
 
+/// `resource.Quantity`: a text or a number in JSON, a message in protobuf.
+#[derive(Clone, PartialEq, Eq, prost::Message)]
+#[cfg_attr(test, derive(serde::Serialize), serde(transparent))]
+pub struct Quantity {
+    /// Text, such as `80Gi`; not normalised.
+    #[prost(string, optional, tag = "1")]
+    pub text: Option<String>,
+}
+
+impl Quantity {
+    /// The text; Go writes the zero quantity as "0" and reads an absent one as zero.
+    pub(super) fn as_written(&self) -> &str {
+        self.text.as_deref().unwrap_or("0")
+    }
+}
+
+impl<'de> Deserialize<'de> for Quantity {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(QuantityVisitor)
+    }
+}
+
+struct QuantityVisitor;
+
+impl Visitor<'_> for QuantityVisitor {
+    type Value = Quantity;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a quantity such as 80Gi")
+    }
+
+    /// Go reads `null` as zero, in lists and maps too.
+    fn visit_unit<E: Error>(self) -> Result<Quantity, E> {
+        Ok(Quantity { text: None })
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Quantity, E> {
+        self.visit_string(text.to_owned())
+    }
+
+    fn visit_string<E: Error>(self, text: String) -> Result<Quantity, E> {
+        Ok(Quantity { text: Some(text) })
+    }
+
+    // Upstream: `Quantity.UnmarshalJSON`, which takes numbers without quotes too.
+    fn visit_i64<E: Error>(self, number: i64) -> Result<Quantity, E> {
+        self.visit_string(number.to_string())
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Quantity, E> {
+        self.visit_string(number.to_string())
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<Quantity, E> {
+        self.visit_string(number.to_string())
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use prost::Message;
-
     use super::*;
+    use prost::Message;
 
     #[test]
     fn fractions_of_a_second_are_cut_off() {
@@ -204,6 +275,19 @@ mod tests {
                 serde_json::from_str::<Time>(&format!("{text:?}")).is_err(),
                 "{text}"
             );
+        }
+    }
+
+    #[test]
+    fn quantity_may_be_a_text_or_a_number() {
+        for (json, text) in [
+            (r#""80Gi""#, "80Gi"),
+            ("16", "16"),
+            ("0.5", "0.5"),
+            ("-1", "-1"),
+        ] {
+            let quantity: Quantity = serde_json::from_str(json).expect(json);
+            assert_eq!(quantity.text.as_deref(), Some(text));
         }
     }
 }

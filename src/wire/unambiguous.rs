@@ -3,11 +3,12 @@
 //! Of two values of one key, readers of JSON take the one or the other; here that is an error, as it is
 //! in YAML.
 
+use std::collections::{BTreeMap, btree_map};
 use std::fmt;
+use std::marker::PhantomData;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
-use serde_json::map::Entry;
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Number, Value, map};
 
 /// A value of any sort.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -84,8 +85,8 @@ impl<'de> Visitor<'de> for ValueVisitor {
         let mut fields = Map::new();
         while let Some((key, Unambiguous(value))) = map.next_entry::<String, _>()? {
             match fields.entry(key) {
-                Entry::Vacant(place) => place.insert(value),
-                Entry::Occupied(known) => return Err(twice(known.key())),
+                map::Entry::Vacant(place) => place.insert(value),
+                map::Entry::Occupied(known) => return Err(twice(known.key())),
             };
         }
         Ok(fields.into())
@@ -98,6 +99,57 @@ pub(super) fn twice<E: Error>(key: &str) -> E {
         "the key `{}` occurs twice",
         key.escape_debug()
     ))
+}
+
+/// Reads `null` as if the field were absent, as Go does.
+pub(super) fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Default + Deserialize<'de>,
+{
+    Ok(Option::<T>::deserialize(deserializer)?.unwrap_or_default())
+}
+
+/// Reads a JSON object, or `null`, as a map; a key that occurs twice is an error.
+pub(super) fn unique<'de, D, T>(deserializer: D) -> Result<BTreeMap<String, T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Default + Deserialize<'de>,
+{
+    deserializer.deserialize_option(UniqueVisitor(PhantomData))
+}
+
+struct UniqueVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Default + Deserialize<'de>> Visitor<'de> for UniqueVisitor<T> {
+    type Value = BTreeMap<String, T>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a map")
+    }
+
+    fn visit_none<Error>(self) -> Result<Self::Value, Error> {
+        Ok(BTreeMap::new())
+    }
+
+    fn visit_unit<Error>(self) -> Result<Self::Value, Error> {
+        Ok(BTreeMap::new())
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut entries = BTreeMap::new();
+        while let Some((key, value)) = map.next_entry::<String, Option<T>>()? {
+            match entries.entry(key) {
+                btree_map::Entry::Vacant(place) => place.insert(value.unwrap_or_default()),
+                btree_map::Entry::Occupied(known) => return Err(twice(known.key())),
+            };
+        }
+        Ok(entries)
+    }
 }
 
 #[cfg(test)]

@@ -1,13 +1,25 @@
-//! API versions of each kind.
+//! API versions of each kind, and the detail in which kinds are decoded.
 //!
 //! Read by file reading (can this object be read?) and by discovery (which version to ask for?). The
 //! rows are those of the one table of kinds, `model::kind`; a new API version is a line there and, if it
-//! differs, a file beside the kind's.
+//! differs, code beside the kind's.
 //!
 //! Upstream, for what is served without configuration: `pkg/controlplane/instance.go`.
 
 use crate::model::Kind;
 use crate::model::kind::for_each_kind;
+
+/// Detail in which devices are decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Detail {
+    /// Name, node and taints.
+    Names,
+    /// Attributes and capacities too: for selection by expression or class.
+    Attributes,
+    /// The facts for the allocator too, and the requests of claims: for the question whether there is a
+    /// replacement.
+    Terms,
+}
 
 /// A version of one kind's API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,14 +53,6 @@ macro_rules! versions {
 }
 
 for_each_kind!(versions);
-
-impl Version {
-    /// True if servers that have it offer it without configuration: new beta APIs are off by
-    /// default since Kubernetes 1.24, alpha APIs always were.
-    pub fn is_served_by_default(&self) -> bool {
-        !self.api_version.contains("alpha") && !self.api_version.contains("beta")
-    }
-}
 
 /// The versions of `kind`, the preferred one first.
 pub fn versions_of(kind: Kind) -> impl Iterator<Item = &'static Version> {
@@ -105,10 +109,9 @@ mod tests {
     fn every_kind_that_is_needed_has_a_version_that_is_served_by_default() {
         let needed = |kind: &Kind| kind.need() != crate::model::Need::Optional;
         for kind in Kind::ALL.into_iter().filter(needed) {
-            assert!(
-                versions_of(kind).any(Version::is_served_by_default),
-                "{kind}"
-            );
+            // New beta APIs are off by default since Kubernetes 1.24, alpha APIs always were.
+            let mut stable = versions_of(kind).map(|version| version.api_version);
+            assert!(stable.any(|version| !version.contains("alpha") && !version.contains("beta")));
         }
     }
 

@@ -5,20 +5,18 @@
 
 use std::fmt;
 
-use serde::de::value::MapAccessDeserializer;
+use serde::de::value::{MapAccessDeserializer, StringDeserializer};
 use serde::de::{
-    Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor,
+    Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, IntoDeserializer, MapAccess,
+    SeqAccess, Visitor,
 };
 use serde_json::{Map, Value};
 
+use super::answer::ServerStatus;
+use super::document::{ListHeader, ParseContext, ParsePass, TypeMeta, is_list, place, shortened};
 use super::error::DecodeError;
 use super::object::Item;
-use super::parse_context::{
-    ListHeader, ParseContext, ParseFailure, ParsePass, TypeMeta, UndecodableObject, is_list, place,
-};
-use super::rest::Rest;
 use super::shape::WireObject;
-use super::status::Status;
 use super::unambiguous::{Unambiguous, twice};
 use super::versions::{Lookup, Version, lookup, supported};
 use crate::model::{Kind, Need};
@@ -50,13 +48,7 @@ impl<'a> ObjectSeed<'a> {
         let seed = ObjectSeed::new(found);
         match seed.deserialize(from)? {
             None => Ok(()),
-            Some(_) => {
-                let document = place(&found.position);
-                Err(found.fail(DecodeError::Foreign {
-                    document,
-                    problem: "its apiVersion or kind is missing".to_owned(),
-                }))
-            }
+            Some(_) => Err(D::Error::custom("its apiVersion or kind is missing")),
         }
     }
 }
@@ -236,6 +228,16 @@ fn slice_of_v1beta1(type_meta: TypeMeta, mut fields: Fields) -> (TypeMeta, Field
     )
 }
 
+/// Kind and name of an object with these fields, or where it is.
+fn name_in(kind: Kind, fields: &Value, position: &[usize]) -> String {
+    let text = |key| fields["metadata"][key].as_str().unwrap_or_default();
+    match (text("namespace"), text("name")) {
+        (_, "") => format!("{kind} at {}", place(position)),
+        ("", name) => format!("{kind} {name}"),
+        (namespace, name) => format!("{kind} {namespace}/{name}"),
+    }
+}
+
 /// True if it is a list of any kinds, or of one that is read.
 fn is_known_list(list: &TypeMeta) -> bool {
     list.of_items()
@@ -260,15 +262,16 @@ impl ParseContext {
                 return Ok(());
             }
             Lookup::UnknownVersion(kind) => {
-                return Err(self.fail(DecodeError::Version {
-                    object: format!("{kind} at {}", place(&self.position)),
-                    found: type_meta.api_version,
-                    supported: supported(kind),
-                }));
+                let (at, found) = (place(&self.position), type_meta.api_version);
+                let supported = supported(kind);
+                return Err(self.fail(DecodeError::Unusable(format!(
+                    "{kind} at {at}: apiVersion {found} is not supported, only {supported}"
+                ))));
             }
             Lookup::NotRead if is_status(&type_meta.api_version, &type_meta.kind) => {
-                let status = Status::deserialize(Value::Object(fields)).map_err(E::custom)?;
-                return Err(self.fail(status.into()));
+                let status = ServerStatus::deserialize(Value::Object(fields));
+                let status = Box::new(status.map_err(E::custom)?);
+                return Err(self.fail(DecodeError::Status(status)));
             }
             Lookup::NotRead => {}
         }
@@ -287,7 +290,7 @@ impl ParseContext {
     fn unreadable(&mut self, stated: Option<(&str, &str)>) {
         let lookup = stated.map(|(api_version, kind)| lookup(api_version, kind));
         if let Some(Lookup::Read(version)) = lookup {
-            self.failure = Some(ParseFailure::Unreadable { kind: version.kind });
+            self.within = Some(version.kind);
         }
     }
 
@@ -356,10 +359,11 @@ impl ParseContext {
         mut object: Value,
     ) -> Result<(), E> {
         let decoded = WireObject::from_fields(version, &object).map_err(|error| {
-            let misfit = UndecodableObject::new(version.kind, &object, error);
-            let told = E::custom(&misfit.problem);
-            self.failure = Some(ParseFailure::Misfit(misfit));
-            told
+            self.fail(DecodeError::Field {
+                object: name_in(version.kind, &object, &self.position),
+                field: error.path,
+                problem: shortened(&error.problem),
+            })
         })?;
         let is_kept = self.kept.contains(&version.kind);
         if let Some(item) = self.convert(version, &decoded)?
@@ -485,5 +489,50 @@ impl<'de> Visitor<'de> for ItemsSeed<'_> {
         // Drops the index past the last object. After an error the index stays: `explain` names the object by it.
         self.found.position.pop();
         Ok(untyped)
+    }
+}
+
+/// The field whose key has been read already, and those behind it.
+///
+/// An object that says again what it is, or only now, is an error here.
+pub(super) struct Rest<A> {
+    first: Option<String>,
+    map: A,
+}
+
+impl<A> Rest<A> {
+    /// From the value of `first` on, which comes next in `map`.
+    pub(super) fn new(first: String, map: A) -> Self {
+        Self {
+            first: Some(first),
+            map,
+        }
+    }
+}
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for Rest<A> {
+    type Error = A::Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, A::Error> {
+        let key = match self.first.take() {
+            Some(first) => Some(first),
+            None => self.map.next_key::<String>()?,
+        };
+        let Some(key) = key else {
+            return Ok(None);
+        };
+        // The decoder was chosen by the first occurrence; a second one could contradict it.
+        if key == "apiVersion" || key == "kind" {
+            return Err(twice(&key));
+        }
+        let key: StringDeserializer<A::Error> = key.into_deserializer();
+        seed.deserialize(key).map(Some)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
+        self.map.next_value_seed(seed)
     }
 }

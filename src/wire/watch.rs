@@ -16,13 +16,12 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::answer::{identity, server_status};
-use super::detail::Detail;
-use super::document::Documents;
+use super::document::Decoded;
 use super::error::DecodeError;
-use super::field::malformed;
+use super::message::malformed;
 use super::object::Object;
 use super::protobuf::decode_protobuf_object;
-use super::versions::Version;
+use super::versions::{Detail, Version};
 use crate::model::Encoding;
 
 /// Larger events are not believed: the database behind the API takes a few megabytes at most.
@@ -165,29 +164,22 @@ impl WatchDecoder {
             }
             Encoding::Json => {
                 let line = serde_json::from_slice(frame);
-                let line: Line<'_> = line.map_err(|error| DecodeError::Syntax {
-                    format: "JSON",
-                    problem: error.to_string(),
-                })?;
+                let line: Line<'_> = line.map_err(|error| DecodeError::syntax("JSON", error))?;
                 (line.r#type, line.object.get().as_bytes().to_vec())
             }
         };
         // An event of type ERROR carries a Status in place of the object, whose code tells an expired state (410).
         if let Some(status) = server_status(&body) {
-            return Err(DecodeError::Status {
-                code: status.code.map(i32::from),
-                reason: status.reason,
-                message: status.message,
-            });
+            return Err(DecodeError::Status(Box::new(status)));
         }
         let found = identity(&body);
         let found = found.ok_or_else(|| malformed("an event of the watch holds no object"))?;
         let version = self.version;
         if found.kind != version.kind.as_str() || found.api_version != version.api_version {
-            return Err(DecodeError::UnexpectedKind {
-                expected: format!("{} {}", version.api_version, version.kind),
-                found: format!("{} {}", found.api_version, found.kind),
-            });
+            return Err(DecodeError::Unusable(format!(
+                "expected {} {}, found {} {}",
+                version.api_version, version.kind, found.api_version, found.kind
+            )));
         }
         let present = match kind.as_str() {
             "ADDED" | "MODIFIED" => self.object(&body)?,
@@ -217,9 +209,8 @@ impl WatchDecoder {
         let item = match self.version.kind.encoding() {
             Encoding::Protobuf => decode_protobuf_object(body, self.detail)?.0,
             Encoding::Json => {
-                let mut documents = Documents::new();
-                documents.decode_json(&String::from_utf8_lossy(body))?;
-                documents.finish().items.pop()
+                let decoded = Decoded::of_json(&String::from_utf8_lossy(body))?;
+                decoded.items.into_iter().next_back()
             }
         };
         Ok(item.map(|item| item.object))

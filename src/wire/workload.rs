@@ -3,45 +3,33 @@
 //! One struct for all of them, with the few fields that count: what k8s-openapi describes has whole
 //! templates of pods in it.
 
+use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
-use serde::{Deserialize, Deserializer};
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use serde::Deserialize;
 
-use super::context::Context;
 use super::error::FieldError;
-use super::generated_kinds::{GeneratedKind, ToFact};
+use super::generated_kinds::{GeneratedKind, ToFact, amount};
 use super::meta::ObjectMeta;
-use super::object::Object;
-use super::rollout;
+use super::object::{Context, Object};
 use crate::model::kind::for_each_kind;
-use crate::model::{self, DisruptionAction, FailurePolicy, JobEnd};
+use crate::model::{self, Amount, DisruptionAction, FailurePolicy, JobEnd, Rollout};
 
 /// The number of pods where a workload does not say, as the server fills it in.
 const ONE: i32 = 1;
 /// Default failures that a Job tolerates.
 const DEFAULT_BACKOFF_LIMIT: i32 = 6;
 
-/// A workload on the wire, which becomes a fact of the kind `K`.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Scaled<K> {
-    plain: Plain,
-    kind: PhantomData<K>,
-}
-
-impl<'de, K> Deserialize<'de> for Scaled<K> {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        Ok(Self {
-            plain: Plain::deserialize(from)?,
-            kind: PhantomData,
-        })
-    }
-}
-
-/// The fields that count, of all kinds together.
+/// A workload on the wire, which becomes a fact of the kind `K`: the fields that count, of all kinds together.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-struct Plain {
+#[serde(bound = "")]
+pub(super) struct Scaled<K> {
     spec: Option<Spec>,
     status: Option<Status>,
+    #[serde(skip)]
+    kind: PhantomData<K>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -63,9 +51,9 @@ pub(super) struct Spec {
     // Of a PodGroup of the coscheduling plugin.
     min_member: Option<i32>,
     // Of a Deployment.
-    strategy: Option<rollout::Strategy>,
+    strategy: Option<Strategy>,
     paused: Option<bool>,
-    template: Option<rollout::Template>,
+    template: Option<Template>,
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -156,12 +144,12 @@ impl<K: Scale> ToFact for Scaled<K> {
             rollout: None,
         };
         // Metadata alone contains no numbers.
-        if let Some(spec) = &self.plain.spec {
-            let status = self.plain.status.unwrap_or_default();
+        if let Some(spec) = &self.spec {
+            let status = self.status.unwrap_or_default();
             K::fill(spec, &status, &mut workload);
             if let Some(rollout) = &mut workload.rollout {
-                rollout.generation = metadata.generation.unwrap_or_default();
-                rollout.resource_version = metadata.resource_version.clone().unwrap_or_default();
+                rollout.generation = metadata.generation();
+                rollout.resource_version = metadata.resource_version().to_owned();
             }
         }
         Ok(Some(K::object(workload)))
@@ -186,14 +174,14 @@ fn deployment(spec: &Spec, status: &Status, workload: &mut model::Workload) {
     replicated(spec, status, workload);
     workload.rollout = Some(model::Rollout {
         resource_version: String::new(),
-        max_surge: rollout::max_surge(spec.strategy.as_ref()),
+        max_surge: max_surge(spec.strategy.as_ref()),
         is_paused: spec.paused.unwrap_or_default(),
         generation: 0,
         observed_generation: status.observed_generation.unwrap_or_default(),
         total: status.replicas.unwrap_or_default(),
         updated: status.updated_replicas.unwrap_or_default(),
         available: status.available_replicas.unwrap_or_default(),
-        restarted: spec.template.as_ref().and_then(rollout::restarted),
+        restarted: spec.template.as_ref().and_then(restarted),
     });
 }
 
@@ -355,13 +343,56 @@ macro_rules! scaled {
 
 for_each_kind!(scaled);
 
+/// `maxSurge` of a Deployment that does not set it, as the server fills it in.
+const DEFAULT_PART: &str = "25%";
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Strategy {
+    r#type: Option<String>,
+    rolling_update: Option<RollingUpdate>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RollingUpdate {
+    max_surge: Option<IntOrString>,
+}
+
+/// Of a template of pods only what `kubectl rollout restart` notes there.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(super) struct Template {
+    metadata: Option<TemplateMetadata>,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+struct TemplateMetadata {
+    annotations: Option<BTreeMap<String, String>>,
+}
+
+/// `maxSurge` of a strategy that updates a few pods at a time; absent for others.
+pub(super) fn max_surge(strategy: Option<&Strategy>) -> Option<Amount> {
+    let name = strategy.and_then(|strategy| strategy.r#type.as_deref());
+    if !matches!(name, None | Some("" | "RollingUpdate")) {
+        return None;
+    }
+    let update = strategy.and_then(|strategy| strategy.rolling_update.clone());
+    let RollingUpdate { max_surge } = update.unwrap_or_default();
+    Some(max_surge.map_or_else(|| Amount::Part(DEFAULT_PART.to_owned()), amount))
+}
+
+/// Time of the last restart. Text that is no time is ignored: people may write anything there.
+pub(super) fn restarted(template: &Template) -> Option<Timestamp> {
+    let annotations = template.metadata.as_ref()?.annotations.as_ref()?;
+    annotations.get(Rollout::RESTARTED_AT)?.parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
-
     use super::*;
     use crate::model::{Kind, Snapshot};
     use crate::wire::Documents;
+    use serde_json::{Value, json};
 
     fn read(object: &Value) -> Snapshot {
         let mut documents = Documents::new();
@@ -509,5 +540,63 @@ mod tests {
         let failure = indexed.failure.as_ref().expect("a Job");
         assert_eq!(failure.limit_per_index, Some(1));
         assert_eq!(failure.backoff_limit, i32::MAX, "the server says so");
+    }
+
+    fn rollout(spec: &Value) -> Rollout {
+        let object = json!({
+            "apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": {
+                "name": "web", "namespace": "team-a", "uid": "1", "generation": 5,
+                "resourceVersion": "77",
+            },
+            "spec": spec,
+            "status": {
+                "replicas": 5, "updatedReplicas": 2, "readyReplicas": 4, "availableReplicas": 3,
+                "observedGeneration": 4,
+            },
+        });
+        let deployments = read(&object).deployments;
+        deployments[0].rollout.clone().expect("a rollout")
+    }
+
+    #[test]
+    fn a_deployment_says_how_it_replaces_its_pods_and_how_far_it_is() {
+        let found = rollout(&json!({
+            "replicas": 4, "paused": true,
+            "strategy": {
+                "type": "RollingUpdate",
+                "rollingUpdate": {"maxSurge": 2, "maxUnavailable": "10%"},
+            },
+            "template": {"metadata": {"annotations": {
+                "kubectl.kubernetes.io/restartedAt": "2026-01-01T02:00:00+02:00",
+            }}},
+        }));
+        let expected = Rollout {
+            resource_version: "77".to_owned(),
+            max_surge: Some(Amount::Pods(2)),
+            is_paused: true,
+            generation: 5,
+            observed_generation: 4,
+            total: 5,
+            updated: 2,
+            available: 3,
+            restarted: Some("2026-01-01T00:00:00Z".parse().expect("a time")),
+        };
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn what_a_deployment_does_not_say_is_as_the_server_fills_it_in() {
+        let default = Some(Amount::Part("25%".to_owned()));
+        for (spec, expected) in [
+            (json!({}), default.clone()),
+            (json!({"strategy": {}}), default),
+            (json!({"strategy": {"type": "Recreate"}}), None),
+            (json!({"strategy": {"type": "Canary"}}), None),
+        ] {
+            let found = rollout(&spec);
+            assert_eq!(found.max_surge, expected, "{spec}");
+            assert_eq!((found.is_paused, found.restarted), (false, None));
+        }
     }
 }

@@ -8,20 +8,18 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use http::StatusCode;
 use jiff::Timestamp;
 use tokio::time::Instant;
 
-use super::body_reader::BodyReader;
-use super::failure;
-use super::headers::ServerObservations;
-use super::request::Read;
-use super::retry::{ATTEMPTS, AttemptFailure, RetryBudget};
-use super::transport::Transport;
+use super::connector::Transport;
+use super::exchange::BodyReader;
+use super::failure::{self, ServerObservations};
+use super::target::Read;
 use crate::cluster::connection::load::Connection;
-use crate::cluster::error::ClusterError;
-use crate::cluster::error::Server;
+use crate::cluster::error::{ClusterError, Server};
 use crate::cluster::observer::{Event, Observer};
-use crate::cluster::purpose::Purpose;
+use crate::cluster::permission::Purpose;
 
 /// A connection to an API server; clones share it.
 #[derive(Clone)]
@@ -80,7 +78,7 @@ impl ApiClient {
     }
 
     /// Notes the server's own version.
-    pub(in crate::cluster) fn note_version(&self, git_version: &str) {
+    pub(crate) fn note_version(&self, git_version: &str) {
         self.observations(|observations| {
             observations.git_version = Some(git_version.to_owned());
         });
@@ -101,7 +99,7 @@ impl ApiClient {
     }
 
     /// True if one of its responses was an API server's.
-    pub(in crate::cluster) fn is_api_server(&self) -> bool {
+    pub(crate) fn is_api_server(&self) -> bool {
         self.observations(|observations| observations.is_api_server)
     }
 
@@ -111,7 +109,7 @@ impl ApiClient {
     }
 
     /// Asks until there is a complete answer, or no hope of one.
-    pub(in crate::cluster) async fn read<C: BodyReader>(
+    pub(crate) async fn read<C: BodyReader>(
         &self,
         read: &Read,
         start: impl Fn() -> C,
@@ -122,7 +120,7 @@ impl ApiClient {
     }
 
     /// Reads with a number of tries; leaves it to the caller to make sense of a failure.
-    pub(in crate::cluster) async fn try_read<C: BodyReader>(
+    pub(crate) async fn try_read<C: BodyReader>(
         &self,
         read: &Read,
         tries: u32,
@@ -145,7 +143,7 @@ impl ApiClient {
     }
 
     /// Error for the user after `read` failed for good.
-    pub(in crate::cluster) fn error(&self, read: &Read, failure: AttemptFailure) -> ClusterError {
+    pub(crate) fn error(&self, read: &Read, failure: AttemptFailure) -> ClusterError {
         let server = Arc::clone(&self.shared.server);
         let path = read.path.clone();
         match failure {
@@ -174,15 +172,15 @@ impl ApiClient {
         }
     }
 
-    pub(in crate::cluster) fn notice(&self, text: &str) {
+    pub(crate) fn notice(&self, text: &str) {
         self.observe(&Event::Notice(text));
     }
 
-    pub(in crate::cluster) fn observe(&self, event: &Event<'_>) {
+    pub(crate) fn observe(&self, event: &Event<'_>) {
         self.shared.observer.event(event);
     }
 
-    pub(in crate::cluster) fn request_timeout(&self) -> Option<Duration> {
+    pub(crate) fn request_timeout(&self) -> Option<Duration> {
         self.shared.request_timeout
     }
 
@@ -213,5 +211,181 @@ impl fmt::Debug for ApiClient {
             .debug_struct("ApiClient")
             .field("server", &self.shared.server)
             .finish_non_exhaustive()
+    }
+}
+
+/// Maximum number of attempts of a read whose response keeps breaking off.
+pub(crate) const ATTEMPTS: u32 = 3;
+/// Maximum number of requests to a busy server, without a time limit of the user.
+const LONGEST_QUEUE: u32 = 100;
+/// Between two attempts, when the server does not say how long to wait.
+const PAUSE: Duration = Duration::from_secs(1);
+/// Minimum delay between two attempts, times the number of attempts so far: whatever the server says, it
+/// is not asked in a hot loop.
+const BREATH: Duration = Duration::from_millis(100);
+
+/// Reason why an attempt did not give a response.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum AttemptFailure {
+    /// Nothing was sent, and trying again would not help.
+    #[error("{0}")]
+    Unsent(ClusterError),
+    /// Asking again would not help.
+    #[error("{0}")]
+    Final(ClusterError),
+    /// The server asks to come back later.
+    #[error("{status}")]
+    Busy {
+        status: StatusCode,
+        retry_after: Option<Duration>,
+        /// It has certainly not looked at the request.
+        unseen: bool,
+    },
+    /// The answer broke off, or was not what an API server sends.
+    #[error("{0}")]
+    Broken(String),
+    /// The state that a page of a list belongs to is no longer known (410).
+    #[error("expired")]
+    Expired,
+    /// The answer is complete, and is no answer to this question or cannot be understood.
+    #[error("{0}")]
+    Unreadable(String),
+    /// There is more of the answer than is held.
+    #[error("{0}")]
+    TooLong(String),
+}
+
+impl AttemptFailure {
+    /// True if it is a complete response of a server that refuses.
+    pub(super) fn is_refusal(&self) -> bool {
+        matches!(self, Self::Final(_) | Self::Busy { .. } | Self::Expired)
+    }
+}
+
+impl From<ClusterError> for AttemptFailure {
+    fn from(error: ClusterError) -> Self {
+        Self::Final(error)
+    }
+}
+
+/// True if a status says "not now".
+///
+/// Upstream: `checkWait` in `client-go/rest/request.go`.
+pub(crate) fn is_busy(status: StatusCode, retry_after: Option<Duration>) -> bool {
+    status == StatusCode::TOO_MANY_REQUESTS
+        || status == StatusCode::SERVICE_UNAVAILABLE
+        || (status.is_server_error() && retry_after.is_some())
+}
+
+/// Retries that one request has used so far.
+#[derive(Debug)]
+pub(crate) struct RetryBudget {
+    limit: Option<Duration>,
+    tries: u32,
+    busy: u32,
+    broken: u32,
+}
+
+impl RetryBudget {
+    /// Waits for busy servers until `limit` after the first request, and asks at most `tries` times
+    /// for an answer that breaks off.
+    pub(crate) fn new(limit: Option<Duration>, tries: u32) -> Self {
+        Self {
+            limit,
+            tries,
+            busy: 0,
+            broken: 0,
+        }
+    }
+
+    /// Delay before the next attempt, or `None` to give up; `elapsed` is the time since
+    /// the first attempt began.
+    pub(crate) fn next(&mut self, failure: &AttemptFailure, elapsed: Duration) -> Option<Duration> {
+        match failure {
+            AttemptFailure::Unsent(_)
+            | AttemptFailure::Final(_)
+            | AttemptFailure::Unreadable(_)
+            | AttemptFailure::TooLong(_)
+            // The same token would be expired again: only a new list helps.
+            | AttemptFailure::Expired => None,
+            AttemptFailure::Busy { retry_after, .. } => {
+                self.busy = self.busy.saturating_add(1);
+                let wait = retry_after
+                    .unwrap_or(PAUSE)
+                    .max(BREATH.saturating_mul(self.busy));
+                let within = match self.limit {
+                    Some(limit) => elapsed.saturating_add(wait) <= limit,
+                    None => self.busy < LONGEST_QUEUE,
+                };
+                within.then_some(wait)
+            }
+            AttemptFailure::Broken(_) => {
+                self.broken = self.broken.saturating_add(1);
+                (self.broken < self.tries).then(|| BREATH.saturating_mul(self.broken))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn busy(seconds: u64) -> AttemptFailure {
+        AttemptFailure::Busy {
+            status: StatusCode::TOO_MANY_REQUESTS,
+            retry_after: Some(Duration::from_secs(seconds)),
+            unseen: true,
+        }
+    }
+
+    /// The waits for a server that says `seconds` each time, until giving up.
+    fn waits(limit: Option<u64>, seconds: u64) -> Vec<Duration> {
+        let mut patience = RetryBudget::new(limit.map(Duration::from_secs), ATTEMPTS);
+        let mut elapsed = Duration::ZERO;
+        let mut waits = Vec::new();
+        while let Some(wait) = patience.next(&busy(seconds), elapsed) {
+            elapsed = elapsed.saturating_add(wait);
+            waits.push(wait);
+        }
+        waits
+    }
+
+    #[test]
+    fn busy_server_is_waited_for_within_the_timeout_and_not_in_a_hot_loop() {
+        assert_eq!(waits(Some(5), 2), [Duration::from_secs(2); 2]);
+        let unnamed = waits(Some(30), 0);
+        assert!(unnamed.len() <= 25 && unnamed.iter().all(|wait| *wait >= BREATH));
+        assert_eq!(waits(None, 3600).len(), 99);
+        assert!(waits(Some(30), u64::MAX).is_empty());
+        let mut patience = RetryBudget::new(Some(Duration::from_secs(5)), ATTEMPTS);
+        assert_eq!(patience.next(&busy(2), Duration::from_secs(4)), None);
+    }
+
+    #[test]
+    fn broken_answer_is_asked_for_three_times() {
+        let mut patience = RetryBudget::new(None, ATTEMPTS);
+        let again: Vec<_> = (0..3)
+            .map(|_| {
+                let broken = AttemptFailure::Broken("cut".to_owned());
+                patience.next(&broken, Duration::ZERO).is_some()
+            })
+            .collect();
+        assert_eq!(again, [true, true, false]);
+    }
+
+    #[test]
+    fn server_errors_are_waited_for_only_when_the_server_says_so() {
+        let second = Some(Duration::from_secs(1));
+        for (status, retry_after, expected) in [
+            (429, None, true),
+            (503, None, true),
+            (500, second, true),
+            (500, None, false),
+            (404, second, false),
+        ] {
+            let status = StatusCode::from_u16(status).expect("a status");
+            assert_eq!(is_busy(status, retry_after), expected, "{status}");
+        }
     }
 }

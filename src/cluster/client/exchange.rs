@@ -3,18 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::response::Parts;
+use http_body_util::BodyExt;
 use kube::client::Body;
 use tokio::time::{Instant, timeout};
 
-use super::api::ApiClient;
-use super::body_reader::BodyReader;
+use super::api::{ApiClient, AttemptFailure};
+use super::connector::Access;
 use super::failure;
 use super::refusal::{Refusal, RequestContext};
-use super::request::{Change, Read, request};
-use super::retry::AttemptFailure;
-use super::stream::next_bytes;
-use super::transport::Access;
+use super::target::{Change, Read, request};
 use crate::cluster::error::ClusterError;
 use crate::cluster::observer::Event;
 
@@ -212,5 +211,131 @@ impl ApiClient {
                 waited: limit.unwrap_or_default(),
             })
         })
+    }
+}
+
+/// A body that is taken as it arrives, however long that takes.
+///
+/// Can be dropped at any time, which ends the request.
+pub(crate) struct Stream {
+    body: Body,
+    opened: Instant,
+}
+
+impl Stream {
+    /// Sends `read` once, and waits for the head of its answer as for that of any other.
+    pub(crate) async fn open(client: &ApiClient, read: &Read) -> Result<Self, AttemptFailure> {
+        let started = Instant::now();
+        let body = client.open(read).await?;
+        client.observe(&Event::Finished {
+            method: "WATCH",
+            path: &read.path,
+            status: 200,
+            bytes: 0,
+            elapsed: started.elapsed(),
+        });
+        let opened = Instant::now();
+        Ok(Self { body, opened })
+    }
+
+    /// The next bytes, or `None` once the server has ended the answer. A server that says nothing for
+    /// `silence` is taken to be gone.
+    pub(crate) async fn next(
+        &mut self,
+        silence: Duration,
+    ) -> Result<Option<Bytes>, AttemptFailure> {
+        let next = tokio::time::timeout(silence, next_bytes(&mut self.body)).await;
+        let seconds = silence.as_secs();
+        next.map_err(|_| AttemptFailure::Broken(format!("no data for {seconds}s")))?
+    }
+
+    /// For how long the answer has been open.
+    pub(crate) fn age(&self) -> Duration {
+        self.opened.elapsed()
+    }
+}
+
+/// The next bytes of a body, or `None` at its end.
+pub(super) async fn next_bytes(body: &mut Body) -> Result<Option<Bytes>, AttemptFailure> {
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| failure::interrupted(&error))?;
+        // Frames without data are trailers, which API servers do not send.
+        if let Ok(bytes) = frame.into_data() {
+            return Ok(Some(bytes));
+        }
+    }
+    Ok(None)
+}
+
+/// Takes a body while it arrives.
+pub(crate) trait BodyReader {
+    /// Result made of the body.
+    type Output;
+
+    /// Takes the next bytes.
+    fn push(&mut self, bytes: &[u8]) -> Result<(), AttemptFailure>;
+
+    /// Takes the end of the body, and judges whether that was all of it.
+    fn finish(self) -> Result<Self::Output, AttemptFailure>;
+}
+
+/// A body that is held as a whole.
+pub(crate) struct Whole<F> {
+    body: Vec<u8>,
+    finish: F,
+}
+
+/// Holds a body, and makes of it what `finish` does.
+pub(crate) fn whole<T, F>(finish: F) -> Whole<F>
+where
+    F: FnOnce(&[u8]) -> Result<T, AttemptFailure>,
+{
+    let body = Vec::new();
+    Whole { body, finish }
+}
+
+impl<T, F: FnOnce(&[u8]) -> Result<T, AttemptFailure>> BodyReader for Whole<F> {
+    type Output = T;
+
+    fn push(&mut self, bytes: &[u8]) -> Result<(), AttemptFailure> {
+        hold(&mut self.body, bytes)
+    }
+
+    fn finish(self) -> Result<T, AttemptFailure> {
+        (self.finish)(&self.body)
+    }
+}
+
+/// More than this is no object and no account of what a server has: etcd takes 1.5 MB for an object. A page
+/// of a list that is longer is asked for in smaller ones.
+const LONGEST: usize = 32 << 20;
+
+/// Adds `bytes` to a body that is held as a whole: the one place where bytes of a server accumulate.
+///
+/// # Errors
+///
+/// When the body becomes too long; `bytes` are not kept then.
+fn hold(body: &mut Vec<u8>, bytes: &[u8]) -> Result<(), AttemptFailure> {
+    if bytes.len() > LONGEST.saturating_sub(body.len()) {
+        let limit = LONGEST >> 20;
+        return Err(AttemptFailure::TooLong(format!(
+            "it is longer than {limit} MiB"
+        )));
+    }
+    body.extend_from_slice(bytes);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_is_taken_up_to_its_limit() {
+        let mut body = Vec::new();
+        hold(&mut body, &[0; LONGEST]).expect("as much as it may");
+        let more = hold(&mut body, b"x");
+        assert!(matches!(more, Err(AttemptFailure::TooLong(_))), "{more:?}");
+        assert_eq!(body.len(), LONGEST);
     }
 }

@@ -12,14 +12,12 @@ use std::time::Duration;
 use http::StatusCode;
 use http::response::Parts;
 
-use super::headers;
-use super::request::{Change, Read};
-use super::retry::{AttemptFailure, is_busy};
-use super::target::Target;
+use super::api::{AttemptFailure, is_busy};
+use super::failure;
+use super::target::{Change, Read, Target};
+use crate::cluster::client::target::unescaped;
 use crate::cluster::error::{ClusterError, Server};
-use crate::cluster::path::unescaped;
-use crate::cluster::permission::Permission;
-use crate::cluster::purpose::Purpose;
+use crate::cluster::permission::{Permission, Purpose};
 use crate::wire::{ServerStatus, server_status};
 
 /// Body with which an API server answers an unknown path.
@@ -59,10 +57,13 @@ impl Refusal {
     pub(super) fn new(head: &Parts, body: Vec<u8>, is_whole: bool) -> Self {
         Self {
             status: head.status,
-            retry_after: headers::retry_after(&head.headers),
+            retry_after: failure::retry_after(&head.headers),
             // A Status that contradicts the response's own status code does not explain it.
             account: server_status(&body).filter(|account| {
-                !account.success && account.code.is_none_or(|code| code == head.status.as_u16())
+                !account.is_success()
+                    && account
+                        .http_code()
+                        .is_none_or(|code| code == head.status.as_u16())
             }),
             body,
             is_whole,
@@ -95,7 +96,7 @@ impl Refusal {
             };
         }
         match self.account {
-            Some(account) => explained(asked, self.status, account),
+            Some(account) => explained(asked, self.status, &account),
             None => self.unexplained(asked),
         }
     }
@@ -140,18 +141,18 @@ fn is_eviction(path: &str) -> bool {
 fn explained(
     asked: &RequestContext<'_>,
     status: StatusCode,
-    account: ServerStatus,
+    account: &ServerStatus,
 ) -> AttemptFailure {
     let RequestContext { server, read, .. } = *asked;
     let path = read.path.clone();
-    let message = account.message;
+    let message = account.message().to_owned();
     // Of what is to be made, its namespace is missing, and not the object.
     let is_creation = asked.change.is_some() && matches!(Target::of(&path), Target::Collection(_));
-    if status == StatusCode::NOT_FOUND && is_of_another(asked, &account.name) {
+    if status == StatusCode::NOT_FOUND && is_of_another(asked, account.name()) {
         // The response to another request: a rule that this deletion removed would be called deleted before.
         return AttemptFailure::Unreadable("it is about another object".to_owned());
     }
-    AttemptFailure::Final(match (status, account.reason.as_str()) {
+    AttemptFailure::Final(match (status, account.reason()) {
         (StatusCode::UNAUTHORIZED, "Unauthorized") => ClusterError::Unauthorized {
             server: Arc::clone(server),
         },
@@ -225,7 +226,7 @@ fn user_in(message: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::client::request::JSON;
+    use crate::cluster::client::target::JSON;
     use crate::model::Kind;
 
     const RULES: &str = "/apis/resource.k8s.io/v1/devicetaintrules";

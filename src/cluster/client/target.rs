@@ -4,14 +4,19 @@
 //!
 //! Upstream: `RequestInfoFactory.NewRequestInfo` in `apiserver/pkg/endpoints/request`.
 
-use http::Method;
+use http::header::{ACCEPT, CONTENT_TYPE};
+use http::{Method, Request};
+use kube::client::Body;
+use serde_json::Value;
 
-use super::request::{Change, Read};
-use crate::wire::{identity, server_status};
+use super::api::AttemptFailure;
+use crate::cluster::permission::Permission;
+use crate::model::NamespacedName;
+use crate::wire::{Version, identity, server_status};
 
 /// Target of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::cluster) enum Target {
+pub(crate) enum Target {
     /// One object of a resource.
     Object(Resource),
     /// All objects of a resource, or those of a namespace.
@@ -26,11 +31,11 @@ pub(in crate::cluster) enum Target {
 
 /// A resource: group and version, and plural.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::cluster) struct Resource(String, pub(in crate::cluster) String);
+pub(crate) struct Resource(String, pub(crate) String);
 
 impl Target {
     /// Target of `path`, with or without a query.
-    pub(in crate::cluster) fn of(path: &str) -> Self {
+    pub(crate) fn of(path: &str) -> Self {
         let path = path.split('?').next().unwrap_or_default();
         let parts: Vec<&str> = path.split('/').skip(1).collect();
         let (api_version, rest) = match parts.as_slice() {
@@ -85,7 +90,7 @@ pub(super) fn answers(read: &Read, change: Option<&Change>, body: &[u8]) -> bool
             // A deletion is answered with a Status, or with the object while finalizers or its grace period keep it.
             resource.holds(&found.api_version, &found.kind)
                 || (method == Some(&Method::DELETE)
-                    && server_status(body).is_some_and(|status| status.success))
+                    && server_status(body).is_some_and(|status| status.is_success()))
         }
         Target::Discovery(kind) => found.kind == kind,
         // `version.Info` has neither apiVersion nor kind.
@@ -95,11 +100,155 @@ pub(super) fn answers(read: &Read, change: Option<&Change>, body: &[u8]) -> bool
     }
 }
 
+/// Media type of the API server's compact encoding.
+pub(crate) const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
+/// The encoding that every resource has.
+pub(crate) const JSON: &str = "application/json";
+
+/// A list of which only the metadata of the objects are wanted.
+///
+/// Upstream: `metav1.PartialObjectMetadataList`.
+pub(crate) const METADATA: &str =
+    "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+
+/// A question that changes nothing.
+#[derive(Clone, Debug)]
+pub(crate) struct Read {
+    /// Path and query.
+    pub(crate) path: String,
+    /// The encoding to ask for.
+    pub(crate) accept: &'static str,
+    /// Permission that the user needs.
+    pub(crate) permission: Permission,
+}
+
+impl Read {
+    /// Asks for JSON.
+    pub(crate) fn json(path: String, permission: Permission) -> Self {
+        Self {
+            path,
+            accept: JSON,
+            permission,
+        }
+    }
+}
+
+/// Change that a request makes.
+#[derive(Clone, Debug)]
+pub(crate) struct Change {
+    /// HTTP method, such as `PATCH`.
+    pub(crate) method: Method,
+    /// The encoding of the body.
+    pub(crate) content_type: &'static str,
+    /// Body that is sent.
+    pub(crate) body: Vec<u8>,
+}
+
+impl Change {
+    /// Sends `body` as JSON, of this `content_type`.
+    pub(crate) fn new(method: Method, content_type: &'static str, body: &Value) -> Self {
+        Self {
+            method,
+            content_type,
+            body: body.to_string().into_bytes(),
+        }
+    }
+}
+
+/// The path of a pod.
+pub(crate) fn pod_path(pod: &NamespacedName) -> String {
+    let (namespace, name) = (pod.namespace.as_str(), pod.name.as_str());
+    format!(
+        "/api/v1/namespaces/{}/pods/{}",
+        escaped(namespace),
+        escaped(name)
+    )
+}
+
+/// The HTTP request for `read`, with the change that it asks for, if any.
+pub(super) fn request(
+    read: &Read,
+    change: Option<&Change>,
+) -> Result<Request<Body>, AttemptFailure> {
+    let request = Request::builder()
+        .uri(&read.path)
+        .header(ACCEPT, read.accept);
+    let request = match change {
+        None => request.body(Body::empty()),
+        Some(change) => request
+            .method(&change.method)
+            .header(CONTENT_TYPE, change.content_type)
+            .body(Body::from(change.body.clone())),
+    };
+    request.map_err(|error| AttemptFailure::Unreadable(error.to_string()))
+}
+
+/// The path of a kind's objects.
+pub(crate) fn path_of(version: &Version, namespace: Option<&str>) -> String {
+    let root = if version.api_version.contains('/') {
+        "/apis"
+    } else {
+        "/api"
+    };
+    let within = namespace.map_or(String::new(), |name| {
+        format!("/namespaces/{}", escaped(name))
+    });
+    format!(
+        "{root}/{}{within}/{}",
+        version.api_version,
+        version.kind.resource()
+    )
+}
+
+/// Text as it may stand in a path or a query.
+pub(crate) fn escaped(text: &str) -> String {
+    text.bytes()
+        .map(|byte| match byte {
+            // The unreserved characters of RFC 3986, 2.3.
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                char::from(byte).to_string()
+            }
+            other => format!("%{other:02X}"),
+        })
+        .collect()
+}
+
+/// A part of a path without its percent signs; what is no escape stays as it is.
+pub(crate) fn unescaped(part: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = part.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        let escaped = (first == b'%')
+            .then(|| after.split_at_checked(2))
+            .flatten()
+            .and_then(|(digits, after)| {
+                let digits = std::str::from_utf8(digits).ok()?;
+                Some((u8::from_str_radix(digits, 16).ok()?, after))
+            });
+        let (byte, after) = escaped.unwrap_or((first, after));
+        bytes.push(byte);
+        rest = after;
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// The resource in a path, such as `pods` in `/api/v1/namespaces/ml/pods/train-0`.
+pub(crate) fn resource_in(path: &str) -> &str {
+    let path = path.split('?').next().unwrap_or_default();
+    let mut parts = path.trim_start_matches('/').split('/');
+    let group = if parts.next() == Some("apis") { 2 } else { 1 };
+    let mut parts = parts.skip(group);
+    match (parts.next(), parts.next(), parts.next()) {
+        // A path that ends at the namespace addresses the resource `namespaces` itself.
+        (Some("namespaces"), Some(_), Some(name)) | (Some(name), _, _) => name,
+        (None, _, _) => "the API",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::cluster::Permission;
-    use crate::cluster::client::request::JSON;
     use crate::model::Kind;
 
     #[test]
@@ -185,6 +334,31 @@ mod tests {
         }
         for path in ["/api/v1/namespaces/ml/pods/p/eviction", "/healthz", ""] {
             assert_eq!(Target::of(path), Target::Other, "{path}");
+        }
+    }
+
+    #[test]
+    fn the_resource_of_a_path_is_found() {
+        for (path, name) in [
+            ("/api/v1/pods?limit=1000", "pods"),
+            ("/api/v1/namespaces/ml/pods/train-0", "pods"),
+            ("/apis/resource.k8s.io/v1/resourceclaims", "resourceclaims"),
+            ("/apis/resource.k8s.io/v1", "the API"),
+            ("/version", "the API"),
+        ] {
+            assert_eq!(resource_in(path), name, "{path}");
+        }
+    }
+
+    #[test]
+    fn percent_signs_that_escape_nothing_stay() {
+        for (part, expected) in [
+            ("a%2fb", "a/b"),
+            ("100%", "100%"),
+            ("%zz", "%zz"),
+            ("%4", "%4"),
+        ] {
+            assert_eq!(unescaped(part), expected);
         }
     }
 }

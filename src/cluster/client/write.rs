@@ -6,17 +6,18 @@
 //! proxy that asks twice or a server that gives up late, so that the caller looks too. Only a server that
 //! says "too many requests" is asked again, which the caller is told of.
 
+use serde::de::{DeserializeOwned, IgnoredAny};
 use tokio::time::Instant;
 
-use super::api::ApiClient;
-use super::document::Document;
-use super::request::{Change, Read};
-use super::retry::{AttemptFailure, RetryBudget};
+use super::api::{ApiClient, AttemptFailure, RetryBudget};
+use super::exchange::whole;
+use super::target::{Change, Read, answers};
 use crate::cluster::error::ClusterError;
+use crate::cluster::permission::Permission;
 
 /// Outcome of a write.
 #[derive(Debug)]
-pub(in crate::cluster) enum WriteOutcome {
+pub(crate) enum WriteOutcome {
     /// It was carried out; the JSON that the server answered with.
     Done(Vec<u8>),
     /// It was not: nothing was sent, or the user may not do it.
@@ -29,11 +30,11 @@ pub(in crate::cluster) enum WriteOutcome {
 
 /// Outcome of a write, and of earlier attempts.
 #[derive(Debug)]
-pub(in crate::cluster) struct WriteResult {
+pub(crate) struct WriteResult {
     /// Outcome, by the last response.
-    pub(in crate::cluster) outcome: WriteOutcome,
+    pub(crate) outcome: WriteOutcome,
     /// True if a server was asked before that said that it had not looked at it.
-    pub(in crate::cluster) was_sent_before: bool,
+    pub(crate) was_sent_before: bool,
 }
 
 /// Proof of a response about a change.
@@ -49,27 +50,19 @@ enum WriteProof {
 
 impl ApiClient {
     /// Sends a change; a server that is too busy to look at it is waited for.
-    pub(in crate::cluster) async fn write(&self, target: &Read, change: &Change) -> WriteOutcome {
+    pub(crate) async fn write(&self, target: &Read, change: &Change) -> WriteOutcome {
         self.write_or_wait(target, change).await.outcome
     }
 
     /// As [`ApiClient::write`], with how often it was sent.
-    pub(in crate::cluster) async fn write_or_wait(
-        &self,
-        target: &Read,
-        change: &Change,
-    ) -> WriteResult {
+    pub(crate) async fn write_or_wait(&self, target: &Read, change: &Change) -> WriteResult {
         // A single try for responses that break off: the change may have been made by then.
         let mut patience = RetryBudget::new(self.request_timeout(), 1);
         let started = Instant::now();
         let mut was_sent_before = false;
         let outcome = loop {
-            let answer = Document {
-                read: target,
-                change: Some(change),
-                body: Vec::new(),
-            };
-            let failure = match self.attempt(target, Some(change), answer).await {
+            let reader = whole(|body| answer(target, Some(change), body));
+            let failure = match self.attempt(target, Some(change), reader).await {
                 Ok(body) => break WriteOutcome::Done(body),
                 Err(failure) => failure,
             };
@@ -124,14 +117,57 @@ fn proof(failure: &AttemptFailure) -> WriteProof {
     }
 }
 
+/// Reads a small JSON document that is no object, such as what the server has.
+pub(crate) async fn document<T: DeserializeOwned>(
+    client: &ApiClient,
+    path: String,
+) -> Result<T, ClusterError> {
+    let permission = Permission {
+        verb: "get",
+        group: String::new(),
+        resource: path.split('?').next().unwrap_or_default().to_owned(),
+    };
+    document_for(client, path, permission).await
+}
+
+/// Reads a small JSON document that the user needs `permission` for.
+pub(crate) async fn document_for<T: DeserializeOwned>(
+    client: &ApiClient,
+    path: String,
+    permission: Permission,
+) -> Result<T, ClusterError> {
+    let read = Read::json(path, permission);
+    let body = client.json(&read).await?;
+    serde_json::from_slice(&body)
+        .map_err(|error| client.error(&read, AttemptFailure::Unreadable(error.to_string())))
+}
+
+impl ApiClient {
+    /// The JSON that answers `read`: what the path leads to, and nothing else.
+    pub(crate) async fn json(&self, read: &Read) -> Result<Vec<u8>, ClusterError> {
+        self.read(read, || whole(|body| answer(read, None, body)))
+            .await
+    }
+}
+
+/// The body, if it is the JSON document that was asked for.
+fn answer(read: &Read, change: Option<&Change>, body: &[u8]) -> Result<Vec<u8>, AttemptFailure> {
+    serde_json::from_slice::<IgnoredAny>(body)
+        .map_err(|error| AttemptFailure::Broken(format!("it is not JSON: {error}")))?;
+    if answers(read, change, body) {
+        Ok(body.to_owned())
+    } else {
+        let problem = "it is not the object that was requested".to_owned();
+        Err(AttemptFailure::Unreadable(problem))
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use http::StatusCode;
-
     use super::*;
     use crate::cluster::error::Server;
+    use http::StatusCode;
+    use std::sync::Arc;
 
     #[test]
     fn only_what_was_not_sent_or_not_allowed_proves_that_nothing_happened() {

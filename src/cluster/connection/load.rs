@@ -2,29 +2,30 @@
 //!
 //! Errors are reported here, in one line that names the file and the object, before any request is made.
 
-use std::path::Path;
+use std::ffi::OsString;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use http::Uri;
+use hyper_util::client::proxy::matcher::Matcher;
 use kube::Config;
 use kube::config::{AuthInfo, Cluster};
 use rustls::pki_types::ServerName;
 
-use super::credentials::Renewal;
-use super::kubeconfig::{self, Chosen};
-use super::options::{ConnectionOptions, Environment};
-use super::{preferences, proxy};
+use super::kubeconfig::{self, Chosen, Renewal};
+use super::plugin;
 use crate::cluster::error::{ClusterError, Server};
 use crate::cluster::observer::{Event, Observer};
-use crate::cluster::purpose::Purpose;
+use crate::cluster::permission::Purpose;
 
 /// Everything that is needed to send a request.
 #[derive(Clone, Debug)]
 pub struct Connection {
-    pub(in crate::cluster) config: Config,
+    pub(crate) config: Config,
     /// For credentials that expire.
-    pub(in crate::cluster) renewal: Option<Renewal>,
+    pub(crate) renewal: Option<Renewal>,
     /// Server.
     pub server: Arc<Server>,
     /// The kubeconfig context, if one was used.
@@ -61,7 +62,7 @@ impl Connection {
             chosen.drop_credentials(&url, observer);
         }
         if chosen.user.exec.is_some() {
-            chosen.policy = preferences::policy(options, environment)?;
+            chosen.policy = plugin::policy(options, environment)?;
         }
         config.auth_info = chosen.credentials(environment, observer).await?;
         Ok(Self {
@@ -280,7 +281,7 @@ impl Chosen {
     fn proxy(&self, server: &Uri, environment: &Environment) -> Result<Option<Uri>, ClusterError> {
         let own = self.cluster.proxy_url.as_deref();
         let own = own.filter(|url| !url.is_empty());
-        let Some(url) = own.or_else(|| proxy::from_environment(server, environment)) else {
+        let Some(url) = own.or_else(|| from_environment(server, environment)) else {
             return Ok(None);
         };
         // client-go requires a scheme in `proxy-url`; for the environment's variables Go assumes http.
@@ -307,4 +308,226 @@ fn replace<T: Clone>(value: &mut Option<T>, flag: &Option<T>) {
 
 fn text(path: impl AsRef<Path>) -> String {
     path.as_ref().to_string_lossy().into_owned()
+}
+
+/// The proxy for `server` that the environment asks for, as it is written there.
+pub(super) fn from_environment<'a>(server: &Uri, environment: &'a Environment) -> Option<&'a str> {
+    let host = server.host()?.trim_matches(['[', ']']);
+    let proxy = if server.scheme_str() == Some("http") {
+        environment.http_proxy.as_deref()?
+    } else {
+        environment.https_proxy.as_deref()?
+    };
+    let entries = environment.no_proxy.as_deref().unwrap_or_default();
+    let entries = entries.split(',').map(|entry| {
+        let entry = entry.trim();
+        entry
+            .strip_prefix('*')
+            .filter(|rest| !rest.is_empty())
+            .unwrap_or(entry)
+    });
+    // In Go, unlike in the matcher, `.domain` covers only what is below.
+    let entries = entries.filter(|entry| entry.strip_prefix('.') != Some(host));
+    let entries: Vec<&str> = entries.collect();
+    let matcher = Matcher::builder()
+        .all("http://any")
+        .no(entries.join(","))
+        .build();
+    let is_loopback = host.eq_ignore_ascii_case("localhost")
+        || host
+            .parse::<IpAddr>()
+            .is_ok_and(|address| address.is_loopback());
+    (!is_loopback && matcher.intercept(server).is_some()).then_some(proxy)
+}
+
+/// Maximum silence of a server by default.
+pub const DEFAULT_REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// kubectl's connection flags, as they were given.
+#[derive(Clone, Debug, Default)]
+pub struct ConnectionOptions {
+    /// `--kubeconfig`: this file and no other.
+    pub kubeconfig: Option<PathBuf>,
+    /// `--context`.
+    pub context: Option<String>,
+    /// `--cluster`: instead of the context's.
+    pub cluster: Option<String>,
+    /// `--user`: instead of the context's.
+    pub user: Option<String>,
+    /// `--namespace`: instead of the context's.
+    pub namespace: Option<String>,
+    /// `--server`: instead of the cluster's, together with its `tls-server-name`.
+    pub server: Option<String>,
+    /// `--tls-server-name`.
+    pub tls_server_name: Option<String>,
+    /// `--insecure-skip-tls-verify`; absent when the flag was not given.
+    pub insecure_skip_tls_verify: Option<bool>,
+    /// `--certificate-authority`.
+    pub certificate_authority: Option<PathBuf>,
+    /// `--client-certificate`.
+    pub client_certificate: Option<PathBuf>,
+    /// `--client-key`.
+    pub client_key: Option<PathBuf>,
+    /// `--token`: instead of all other credentials except certificates.
+    pub token: Option<String>,
+    /// `--username`.
+    pub username: Option<String>,
+    /// `--password`.
+    pub password: Option<String>,
+    /// `--as`.
+    pub as_user: Option<String>,
+    /// `--as-group`, repeatable.
+    pub as_group: Vec<String>,
+    /// `--as-uid`.
+    pub as_uid: Option<String>,
+    /// `--as-user-extra KEY=VALUE`, repeatable.
+    pub as_user_extra: Vec<String>,
+    /// For how long a server may be silent; absent for no limit.
+    pub request_timeout: Option<Duration>,
+    /// `--disable-compression`.
+    pub disable_compression: bool,
+    /// `--proxy-url`: instead of the cluster's.
+    pub proxy_url: Option<String>,
+    /// `--kuberc`: kubectl's preferences, which say what credential plugins may be run.
+    pub kuberc: Option<PathBuf>,
+    /// Purpose of the connection, which decides the role that is shown when a permission is missing.
+    pub purpose: Option<Purpose>,
+}
+
+impl ConnectionOptions {
+    /// As kubectl: what is set to nothing is not set.
+    pub(super) fn given(&self) -> Self {
+        let text = |value: &Option<String>| value.clone().filter(|value| !value.is_empty());
+        let path = |value: &Option<PathBuf>| {
+            let value = value.clone();
+            value.filter(|value| !value.as_os_str().is_empty())
+        };
+        Self {
+            kubeconfig: path(&self.kubeconfig),
+            context: text(&self.context),
+            cluster: text(&self.cluster),
+            user: text(&self.user),
+            namespace: text(&self.namespace),
+            server: text(&self.server),
+            tls_server_name: text(&self.tls_server_name),
+            certificate_authority: path(&self.certificate_authority),
+            client_certificate: path(&self.client_certificate),
+            client_key: path(&self.client_key),
+            token: text(&self.token),
+            username: text(&self.username),
+            password: text(&self.password),
+            proxy_url: text(&self.proxy_url),
+            kuberc: path(&self.kuberc),
+            as_user: text(&self.as_user),
+            as_uid: text(&self.as_uid),
+            ..self.clone()
+        }
+    }
+}
+
+/// The environment, as far as connections depend on it.
+#[derive(Clone, Debug, Default)]
+pub struct Environment {
+    /// `KUBECONFIG`.
+    pub kubeconfig: Option<OsString>,
+    /// `HOME`, or `USERPROFILE`.
+    pub home: Option<PathBuf>,
+    /// `HTTPS_PROXY`, or `https_proxy`.
+    pub https_proxy: Option<String>,
+    /// `HTTP_PROXY`, or `http_proxy`.
+    pub http_proxy: Option<String>,
+    /// `NO_PROXY`, or `no_proxy`.
+    pub no_proxy: Option<String>,
+    /// `PATH`, for credential plugins that are named without a folder.
+    pub path: Option<OsString>,
+    /// `KUBERC`: where kubectl's preferences are, or `off`.
+    pub kuberc: Option<OsString>,
+    /// `KUBECTL_KUBERC=false`: there are none.
+    pub is_without_preferences: bool,
+    /// `KUBERNETES_SERVICE_HOST`, set in pods.
+    pub service_host: Option<String>,
+    /// `KUBERNETES_SERVICE_PORT`, set in pods.
+    pub service_port: Option<String>,
+    /// True if the user can answer the prompts of a credential plugin.
+    pub stdin_is_terminal: bool,
+    /// True if the user must not be disturbed, as while a shell completes a word: credential plugins print
+    /// nothing then.
+    pub is_silent: bool,
+}
+
+impl Environment {
+    /// Takes from `lookup` what is needed; variables that are set to nothing count as not set.
+    pub fn from_variables(lookup: impl Fn(&str) -> Option<OsString>) -> Self {
+        let first = |names: &[&str]| {
+            names
+                .iter()
+                .find_map(|name| lookup(name).filter(|value| !value.is_empty()))
+        };
+        let text = |names: &[&str]| first(names).and_then(|value| value.into_string().ok());
+        Self {
+            is_silent: false,
+            kubeconfig: first(&["KUBECONFIG"]),
+            home: first(&["HOME", "USERPROFILE"]).map(PathBuf::from),
+            https_proxy: text(&["HTTPS_PROXY", "https_proxy"]),
+            http_proxy: text(&["HTTP_PROXY", "http_proxy"]),
+            no_proxy: text(&["NO_PROXY", "no_proxy"]),
+            path: first(&["PATH"]),
+            kuberc: first(&["KUBERC"]),
+            is_without_preferences: text(&["KUBECTL_KUBERC"])
+                .is_some_and(|value| value.eq_ignore_ascii_case("false")),
+            service_host: text(&["KUBERNETES_SERVICE_HOST"]),
+            service_port: text(&["KUBERNETES_SERVICE_PORT"]),
+            stdin_is_terminal: false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn proxy_is_that_of_the_environment_unless_it_spares_the_server() {
+        for (no_proxy, server, proxy) in [
+            ("", "https://api.example.com:6443", Some("http://secure:1")),
+            ("", "http://api.example.com", Some("http://plain:1")),
+            ("", "https://127.0.0.1:6443", None),
+            ("", "https://[::1]:6443", None),
+            ("", "https://localhost:6443", None),
+            ("*", "https://anything", None),
+            ("x, 10.0.0.0/8,", "https://10.1.2.3:6443", None),
+            ("10.0.0.0/8", "https://11.1.2.3", Some("http://secure:1")),
+            ("fd00::/8", "https://[fd12::1]:6443", None),
+            ("10.1.2.3", "https://10.1.2.3", None),
+            ("example.com", "https://example.com", None),
+            ("example.com", "https://api.EXAMPLE.com", None),
+            (
+                "example.com",
+                "https://badexample.com",
+                Some("http://secure:1"),
+            ),
+            (
+                ".example.com",
+                "https://example.com",
+                Some("http://secure:1"),
+            ),
+            (".example.com", "https://api.example.com", None),
+            ("*.example.com", "https://api.example.com", None),
+            (
+                "example.com:80",
+                "https://example.com",
+                Some("http://secure:1"),
+            ),
+        ] {
+            let environment = Environment {
+                https_proxy: Some("http://secure:1".to_owned()),
+                http_proxy: Some("http://plain:1".to_owned()),
+                no_proxy: Some(no_proxy.to_owned()),
+                ..Environment::default()
+            };
+            let uri = server.parse().expect("a URL");
+            let found = from_environment(&uri, &environment);
+            assert_eq!(found, proxy, "{no_proxy} {server}");
+        }
+    }
 }

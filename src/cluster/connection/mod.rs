@@ -10,13 +10,9 @@
 //! each part that needs them and shows their output, compares `NO_PROXY` with the proxy instead of the server, refuses a
 //! `NO_PROXY` that ends in a comma, and needs a kubeconfig for `--server`.
 
-mod credentials;
 mod kubeconfig;
-pub(in crate::cluster) mod load;
-mod options;
+pub(crate) mod load;
 mod plugin;
-mod preferences;
-mod proxy;
-pub(in crate::cluster) use credentials::Renewal;
+pub(crate) use kubeconfig::Renewal;
 pub use load::Connection;
-pub use options::{ConnectionOptions, DEFAULT_REQUEST_TIMEOUT, Environment};
+pub use load::{ConnectionOptions, DEFAULT_REQUEST_TIMEOUT, Environment};

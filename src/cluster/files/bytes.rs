@@ -7,9 +7,7 @@ use std::rc::Rc;
 
 use flate2::read::MultiGzDecoder;
 
-use super::error::InputError;
-use super::limits::Limits;
-use super::sources::FileSource;
+use super::sources::{FileSource, InputError, Limits};
 
 /// First bytes of every gzip file.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
@@ -19,7 +17,7 @@ const TAR: (usize, &[u8]) = (257, b"ustar");
 const PORTION: u64 = 1 << 20;
 
 /// Content of a file.
-pub(in crate::cluster) enum Content<'a> {
+pub(crate) enum Content<'a> {
     /// All of it.
     Text(String),
     /// JSON that is too long to be held: what has been read of it, and the rest.
@@ -31,7 +29,7 @@ pub(in crate::cluster) enum Content<'a> {
 /// # Errors
 ///
 /// If it cannot be read, is larger than `limits` say, or is not text.
-pub(in crate::cluster) fn content<'a>(
+pub(crate) fn content<'a>(
     source: &FileSource,
     stdin: &'a mut dyn Read,
     limits: &Limits,
@@ -46,8 +44,9 @@ pub(in crate::cluster) fn content<'a>(
     let mut checked = 0;
     while bytes.append_to(&mut text)? {
         if is_tar(&text) {
-            return Err(InputError::Archive {
-                file: bytes.file.clone(),
+            return Err(InputError::Unusable {
+                message: format!("cannot read {}: it is a tar archive", bytes.file),
+                hint: Some("unpack it into a directory, and set --from to that directory"),
             });
         }
         checked = check(&text, checked).map_err(|problem| bytes.not_text(problem))?;
@@ -66,7 +65,7 @@ pub(in crate::cluster) fn content<'a>(
 }
 
 /// Opens a file that can be read again, and that is longer than other text may be to be held.
-pub(in crate::cluster) fn long_file(source: &FileSource, limits: &Limits) -> Option<impl Read> {
+pub(crate) fn long_file(source: &FileSource, limits: &Limits) -> Option<impl Read> {
     let FileSource::Path(path) = source else {
         return None;
     };
@@ -77,7 +76,7 @@ pub(in crate::cluster) fn long_file(source: &FileSource, limits: &Limits) -> Opt
 }
 
 /// The bytes of one file as they are unpacked, with an eye on how many they are.
-pub(in crate::cluster) struct Bytes<'a> {
+pub(crate) struct Bytes<'a> {
     file: String,
     reader: Box<dyn Read + 'a>,
     /// True if it is neither compressed nor anything but a file: then its size is known.
@@ -139,22 +138,14 @@ impl<'a> Bytes<'a> {
     /// Adds the next portion to `text`; `false` at the end.
     fn append_to(&mut self, text: &mut Vec<u8>) -> Result<bool, InputError> {
         let read = self.by_ref().take(PORTION).read_to_end(text);
-        match read {
-            Ok(read) => Ok(read > 0),
-            Err(error) => Err(self.failure(error)),
-        }
-    }
-
-    /// Error of a failed read, where `error` is all that a reader could say.
-    pub(in crate::cluster) fn failure(&mut self, error: io::Error) -> InputError {
-        self.failed().unwrap_or_else(|| InputError::Read {
-            file: self.file.clone(),
-            source: error,
+        read.map(|read| read > 0).map_err(|source| {
+            let file = self.file.clone();
+            self.failed().unwrap_or(InputError::Read { file, source })
         })
     }
 
     /// Error of the read, if it has failed.
-    pub(in crate::cluster) fn failed(&mut self) -> Option<InputError> {
+    pub(crate) fn failed(&mut self) -> Option<InputError> {
         self.failure.take()
     }
 
@@ -178,13 +169,11 @@ impl<'a> Bytes<'a> {
     }
 
     fn too_long(&self, held: u64) -> InputError {
-        InputError::TooLarge {
-            file: self.file.clone(),
-            problem: format!(
-                "it is larger than {} MiB; only JSON and uncompressed files may be larger",
-                held >> 20
-            ),
-        }
+        InputError::unusable(format!(
+            "{} is too large: it is larger than {} MiB; only JSON and uncompressed files may be larger",
+            self.file,
+            held >> 20
+        ))
     }
 }
 
@@ -206,10 +195,9 @@ impl Read for Bytes<'_> {
         self.unpacked = self.unpacked.saturating_add(read as u64);
         let most = self.most();
         if self.unpacked > most {
-            self.failure = Some(InputError::TooLarge {
-                file: self.file.clone(),
-                problem: format!("it is larger than {} MiB", most >> 20),
-            });
+            let (file, most) = (&self.file, most >> 20);
+            let message = format!("{file} is too large: it is larger than {most} MiB");
+            self.failure = Some(InputError::unusable(message));
             return Err(io::ErrorKind::FileTooLarge.into());
         }
         Ok(read)
@@ -231,7 +219,7 @@ impl<R: Read> Read for Counting<R> {
 }
 
 /// Reader of `head` followed by `rest`, for a parser.
-pub(in crate::cluster) fn joined<'a>(head: Vec<u8>, rest: impl Read + 'a) -> impl Read + 'a {
+pub(crate) fn joined<'a>(head: Vec<u8>, rest: impl Read + 'a) -> impl Read + 'a {
     BufReader::with_capacity(1 << 16, Cursor::new(head).chain(rest))
 }
 

@@ -4,20 +4,15 @@
 //! Decoding is `wire`'s; this module gets the bytes and judges the whole.
 
 mod bytes;
-mod error;
-mod gather;
-mod limits;
-mod manifest;
-mod newest;
-pub(in crate::cluster) mod observed;
+pub(crate) mod gather;
 mod read;
 mod sources;
 #[cfg(test)]
 mod tests;
 
-pub use error::InputError;
-pub use limits::Limits;
-pub use manifest::{Manifests, read_manifests};
-pub use observed::SavedNotes;
+pub use gather::SavedNotes;
+pub use read::{Manifests, read_manifests};
 pub use read::{read, read_saved, read_with_rules};
 pub use sources::FileSource;
+pub use sources::InputError;
+pub use sources::Limits;

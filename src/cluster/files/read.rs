@@ -8,19 +8,17 @@ use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::bytes::{self, Content};
-use super::error::InputError;
-use super::gather::{SerializedObject, SnapshotBuilder, gaps, missing_pods};
-use super::limits::Limits;
-use super::newest::NewestTime;
-use super::observed::{SavedNotes, notes, version_of};
-use super::sources::FileSource;
-use super::sources::{InputFile, InputOrigin};
+use super::gather::{
+    NewestTime, SavedNotes, SerializedObject, SnapshotBuilder, gaps, missing_pods, notes,
+    version_of,
+};
+use super::sources::{FileSource, InputError, InputFile, InputOrigin, Limits};
 use crate::cluster::read::everything::{Saved, SavedList};
 use crate::model::{
-    Affects, Gap, Kind, Minor, Need, Reading, ResourceClaim, Saving, Source, Warning,
+    Affects, DeviceTaintRule, Effect, Gap, Kind, Minor, Need, Reading, ResourceClaim, Saving,
+    Source, Warning,
 };
-use crate::naming::phrase::counted;
-use crate::wire::{DecodeError, Decoded, Documents, ListHeader, TypeMeta, versions_of};
+use crate::wire::{DecodeError, Decoded, Documents, Fact, ListHeader, TypeMeta, versions_of};
 
 /// Reads all of `sources` as one cluster. `stdin` is read where `-` was given.
 ///
@@ -145,17 +143,17 @@ fn decode_text(documents: &mut Documents, text: &str) -> Result<(), DecodeError>
 }
 
 /// The objects of one file, as `documents` wants them.
-pub(in crate::cluster) fn decode_file(
+pub(crate) fn decode_file(
     file: &FileSource,
     stdin: &mut dyn Read,
     limits: &Limits,
     mut documents: Documents,
 ) -> Result<Decoded, InputError> {
     let failed = |source: DecodeError| match source.unstored() {
-        Some(object) => InputError::Manifest {
-            file: file.name(),
-            object: object.to_owned(),
-        },
+        Some(object) => InputError::no_dump(format!(
+            "{} is a manifest, not a dump: {object} has no uid or no namespace",
+            file.name()
+        )),
         None => InputError::Decode {
             file: file.name(),
             source,
@@ -287,15 +285,15 @@ impl Input {
             .iter()
             .all(|kind| kind.need() == Need::Optional)
         {
-            return Err(InputError::NothingNeeded {
-                files: files.to_owned(),
-                found: in_words(&self.found),
-            });
+            let found = in_words(&self.found);
+            return Err(InputError::no_dump(format!(
+                "{files} contains nothing that this command uses: {found}"
+            )));
         }
         self.warnings.append(&mut self.gathering.warnings);
         let left_out = self.left_out.take();
         self.warnings
-            .extend(left_out.map(|(first, count)| left_out_warning(first, count)));
+            .extend(left_out.map(|(first, count)| left_out_warning(&first, count)));
         let (snapshot, written) = self.gathering.finish();
         // A list may say that it has the pods, and have lost them since.
         let has_pods = self
@@ -347,17 +345,10 @@ fn are_reserved_for_pods(claims: &[ResourceClaim]) -> bool {
 }
 
 /// Says that files of a directory were not used.
-fn left_out_warning(first: String, count: usize) -> Warning {
-    let (subject, verb) = match count.saturating_sub(1) {
-        0 => (first, "holds no Kubernetes objects and was"),
-        more => (
-            format!("{first} and {}", counted(more, "more file")),
-            "hold no Kubernetes objects and were",
-        ),
-    };
+fn left_out_warning(first: &str, count: usize) -> Warning {
     Warning {
         code: "no-manifest",
-        message: format!("{subject} {verb} ignored"),
+        message: format!("ignored files without Kubernetes objects: {count} (first: {first})"),
         fix: None,
     }
 }
@@ -372,4 +363,96 @@ fn in_words(found: &BTreeMap<TypeMeta, usize>) -> String {
         .map(|(type_meta, count)| format!("{count} × {}", type_meta.kind.escape_debug()))
         .collect();
     format!("only {}", kinds.join(", "))
+}
+
+/// Rules of manifests, in their order.
+#[derive(Debug, Default)]
+pub struct Manifests {
+    /// Each with the object as it is written.
+    pub rules: Vec<(DeviceTaintRule, Value)>,
+    /// Kinds of the other objects, which are skipped, each with its file.
+    pub skipped: Vec<(String, String)>,
+}
+
+/// Fields of an object that a server knows, except those of `metadata` and `status`.
+const FIELDS: [(&str, &[&str]); 4] = [
+    ("", &["apiVersion", "kind", "metadata", "spec", "status"]),
+    ("/spec", &["deviceSelector", "taint"]),
+    ("/spec/deviceSelector", &["driver", "pool", "device"]),
+    ("/spec/taint", &["key", "value", "effect", "timeAdded"]),
+];
+
+/// The rules in all of `sources`. `stdin` is read where `-` was given.
+///
+/// # Errors
+///
+/// If a file cannot be read, there is no rule in any, or a rule has a field or an effect that no server knows: each
+/// would make the answer one about another rule than the one that is applied later.
+pub fn read_manifests(
+    sources: &[FileSource],
+    stdin: &mut dyn Read,
+    limits: &Limits,
+) -> Result<Manifests, InputError> {
+    let mut manifests = Manifests::default();
+    for source in sources {
+        let files = source.files(limits).map_err(without_rules)?;
+        for InputFile { source: file, way } in files {
+            let documents = Documents::keeping([Kind::DeviceTaintRule]);
+            let decoded = match decode_file(&file, stdin, limits, documents) {
+                Err(error) if way == InputOrigin::Listed && error.is_no_manifest() => continue,
+                decoded => decoded?,
+            };
+            let kinds = decoded.found.keys().map(|found| found.kind.clone());
+            let others = kinds.filter(|kind| kind != Kind::DeviceTaintRule.as_str());
+            manifests
+                .skipped
+                .extend(others.map(|kind| (file.name(), kind)));
+            for item in decoded.items {
+                if let (Some(rule), Some(written)) =
+                    (DeviceTaintRule::of(item.object), item.written)
+                {
+                    check(&rule, &written, &file)?;
+                    manifests.rules.push((rule, *written));
+                }
+            }
+        }
+    }
+    if manifests.rules.is_empty() {
+        return Err(no_rule(&named(sources)));
+    }
+    Ok(manifests)
+}
+
+fn without_rules(error: InputError) -> InputError {
+    if let InputError::EmptyDirectory(directory) = error {
+        return no_rule(&directory);
+    }
+    error
+}
+
+fn no_rule(files: &str) -> InputError {
+    InputError::unusable(format!("no DeviceTaintRule in {files}"))
+}
+
+fn check(rule: &DeviceTaintRule, written: &Value, file: &FileSource) -> Result<(), InputError> {
+    let wrong = |field: &str, problem: String| {
+        let field = field.trim_start_matches('/').replace('/', ".");
+        let (file, rule) = (file.name(), &rule.name);
+        let message = format!("{file}: DeviceTaintRule {rule}: {field}: {problem}");
+        Err(InputError::unusable(message))
+    };
+    for (path, known) in FIELDS {
+        let object = written.pointer(path).and_then(Value::as_object);
+        let mut names = object.into_iter().flat_map(serde_json::Map::keys);
+        if let Some(name) = names.find(|name| !known.contains(&name.as_str())) {
+            return wrong(&format!("{path}/{name}"), "unknown field".to_owned());
+        }
+    }
+    match &rule.taint.effect {
+        Effect::Unknown(effect) => wrong(
+            "/spec/taint/effect",
+            format!("{effect:?} is not NoSchedule, NoExecute or None"),
+        ),
+        Effect::None | Effect::NoSchedule | Effect::NoExecute => Ok(()),
+    }
 }

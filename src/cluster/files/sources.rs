@@ -1,11 +1,9 @@
 //! Resolution of `--from` and `-f` arguments to files.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
-use super::error::InputError;
-use super::limits::Limits;
+use crate::wire::DecodeError;
 
 /// Source of saved state: the value of `--from`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,14 +26,14 @@ impl From<&Path> for FileSource {
 
 /// A file that is to be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::cluster) struct InputFile {
-    pub(in crate::cluster) source: FileSource,
-    pub(in crate::cluster) way: InputOrigin,
+pub(crate) struct InputFile {
+    pub(crate) source: FileSource,
+    pub(crate) way: InputOrigin,
 }
 
 /// Origin of a file in the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::cluster) enum InputOrigin {
+pub(crate) enum InputOrigin {
     /// Named by the user: it has to hold objects.
     Named,
     /// Found in a named directory: it may be something else.
@@ -64,7 +62,7 @@ impl FileSource {
     ///
     /// If a directory cannot be listed, has none, or has more than `limits` say. A link to nothing that
     /// is called like a manifest is listed: leaving it out would be a shorter answer.
-    pub(in crate::cluster) fn files(&self, limits: &Limits) -> Result<Vec<InputFile>, InputError> {
+    pub(crate) fn files(&self, limits: &Limits) -> Result<Vec<InputFile>, InputError> {
         let named = || InputFile {
             source: self.clone(),
             way: InputOrigin::Named,
@@ -99,7 +97,7 @@ impl Listing {
             source,
         };
         if depth > DEEPEST {
-            return Err(self.too_much(format!("directories are nested deeper than {DEEPEST}")));
+            return Err(self.too_much(&format!("directories are nested deeper than {DEEPEST}")));
         }
         let mut entries: Vec<PathBuf> = fs::read_dir(directory)
             .and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect())
@@ -124,24 +122,19 @@ impl Listing {
 
     fn push(&mut self, path: PathBuf) -> Result<(), InputError> {
         if self.files.len() == self.most {
-            return Err(self.too_much(format!("it contains more than {} files", self.most)));
+            return Err(self.too_much(&format!("it contains more than {} files", self.most)));
         }
         self.files.push(path);
         Ok(())
     }
 
-    fn too_much(&self, problem: String) -> InputError {
-        InputError::TooLarge {
-            file: self.root.display().to_string(),
-            problem,
-        }
+    fn too_much(&self, problem: &str) -> InputError {
+        InputError::unusable(format!("{} is too large: {problem}", self.root.display()))
     }
 
     fn finish(self) -> Result<Vec<InputFile>, InputError> {
         if self.files.is_empty() {
-            return Err(InputError::EmptyDirectory {
-                directory: self.root.display().to_string(),
-            });
+            return Err(InputError::EmptyDirectory(self.root.display().to_string()));
         }
         let listed = |path| InputFile {
             source: FileSource::Path(path),
@@ -166,6 +159,120 @@ fn is_manifest(path: &Path) -> bool {
         None => false,
     }
 }
+
+/// Limits on input. Counted while it is read, so that oversized input is never taken
+/// in as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Most bytes of one file, unpacked.
+    pub bytes: u64,
+    /// Most bytes of text that are held at once, unless a plain file is as large as that on the disk.
+    /// JSON that goes on is decoded as it is read; anything else that goes on is refused.
+    pub held: u64,
+    /// Most bytes that one byte of gzip may stand for; dumps of clusters reach about 50.
+    pub gzip_ratio: u64,
+    /// Most bytes that any gzip may stand for, however small it is.
+    pub gzip_always: u64,
+    /// Most files that one directory may hold, with those below it.
+    pub files: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            bytes: 4 << 30,
+            held: 48 << 20,
+            gzip_ratio: 200,
+            gzip_always: 64 << 20,
+            files: 100_000,
+        }
+    }
+}
+
+/// Error of a saved file. Names the file; the source names the problem.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum InputError {
+    /// A file or directory cannot be read at all.
+    #[error("cannot read {file}")]
+    Read {
+        /// As given, or as found in a directory.
+        file: String,
+        /// The system's words.
+        #[source]
+        source: io::Error,
+    },
+    /// A file is text, but not objects that can be read.
+    #[error("cannot read {file}")]
+    Decode {
+        /// As given, or as found in a directory.
+        file: String,
+        /// Object, field and problem.
+        #[source]
+        source: DecodeError,
+    },
+    /// A file is not text.
+    #[error("cannot read {file}: {problem}")]
+    NotText {
+        /// As given, or as found in a directory.
+        file: String,
+        /// Actual content.
+        problem: String,
+    },
+    /// A directory has nothing to read.
+    #[error("directory {0} contains no *.json, *.yaml, *.yml or *.gz file")]
+    EmptyDirectory(String),
+    /// The content cannot be used.
+    #[error("{message}")]
+    Unusable {
+        /// Names the file.
+        message: String,
+        /// Remedy, if there is one.
+        hint: Option<&'static str>,
+    },
+}
+
+impl InputError {
+    /// The content cannot be used, for the reason in `message`, which names the file.
+    pub(crate) fn unusable(message: String) -> Self {
+        let hint = None;
+        Self::Unusable { message, hint }
+    }
+
+    /// The content is no dump, for the reason in `message`.
+    pub(crate) fn no_dump(message: String) -> Self {
+        let hint = Some(MAKE_DUMP);
+        Self::Unusable { message, hint }
+    }
+
+    /// True if the file is complete and holds something else than Kubernetes objects: a text or data
+    /// for another purpose, as the folders of programs have them. A truncated or damaged file may have
+    /// held objects.
+    pub(crate) fn is_no_manifest(&self) -> bool {
+        match self {
+            Self::Decode { source, .. } => matches!(source, DecodeError::Foreign(_)),
+            Self::NotText { file, .. } => {
+                let name = file.to_lowercase();
+                let packed = name.strip_suffix(".gz").unwrap_or_default();
+                let is_manifest = |end: &&str| packed.ends_with(&format!(".{end}"));
+                !packed.is_empty() && !EXTENSIONS.iter().any(is_manifest)
+            }
+            Self::Read { .. } | Self::EmptyDirectory(_) | Self::Unusable { .. } => false,
+        }
+    }
+
+    /// Remedy, if there is one.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Unusable { hint, .. } => *hint,
+            Self::EmptyDirectory(_) => Some(MAKE_DUMP),
+            Self::Read { .. } | Self::Decode { .. } | Self::NotText { .. } => None,
+        }
+    }
+}
+
+/// The command that makes a proper dump.
+const MAKE_DUMP: &str = "make a dump with: kubectl devicetaint snapshot -o cluster.json.gz";
 
 #[cfg(test)]
 mod tests {

@@ -6,7 +6,7 @@ use futures::future::join_all;
 
 use super::server::{Server, with_programs};
 use super::ways;
-use crate::cluster::client::document::document;
+use crate::cluster::client::write::document;
 use crate::cluster::{ApiClient, ClusterError};
 
 const PATH: &str = "/version";

@@ -13,7 +13,7 @@ use tokio_rustls::rustls::pki_types::{PrivateKeyDer, pem::PemObject};
 use tokio_rustls::rustls::{ServerConfig, crypto::ring};
 
 use super::server::Server;
-use crate::cluster::client::document::document;
+use crate::cluster::client::write::document;
 use crate::cluster::{
     ApiClient, ClusterError, Connection, ConnectionOptions, Environment, Observer, Silent,
 };

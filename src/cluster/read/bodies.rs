@@ -4,13 +4,13 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::list::List;
-use crate::cluster::client::body_reader::{BodyReader, hold};
-use crate::cluster::client::retry::AttemptFailure;
+use super::lists::List;
+use crate::cluster::client::api::AttemptFailure;
+use crate::cluster::client::exchange::BodyReader;
 use crate::model::{Encoding, NamespacedName};
 use crate::wire::{
-    DecodeError, Decoded, Detail, Documents, Identity, Item, ListMeta, Object, ProtobufList,
-    Version, decode_protobuf_object, identity,
+    DecodeError, Decoded, Detail, Item, ListMeta, Object, ProtobufList, Version,
+    decode_protobuf_object, identity,
 };
 
 /// More objects than these are not kept of one list: Kubernetes stops at 150,000 pods.
@@ -62,71 +62,35 @@ impl<T, F: Fn(Object) -> Option<T>> BodyReader for Objects<'_, T, F> {
     }
 }
 
-/// Reader of a JSON list, where fields that this plugin does not know are noticed.
-pub(super) struct Texts<'a, F> {
-    version: &'static Version,
-    body: Vec<u8>,
-    choose: &'a F,
-}
-
-impl<'a, F> Texts<'a, F> {
-    pub(super) fn new(version: &'static Version, choose: &'a F) -> Self {
-        Self {
-            version,
-            body: Vec::new(),
-            choose,
+/// The facts of a JSON list, where fields that this plugin does not know are noticed.
+pub(super) fn text_list<T>(
+    version: &Version,
+    body: &[u8],
+    choose: &impl Fn(Object) -> Option<T>,
+) -> Result<List<T>, AttemptFailure> {
+    let kind = version.kind;
+    let mut decoded = decoded(body)?;
+    let mut found = decoded.found.keys();
+    let has_others = found.any(|found| found.kind != kind.as_str());
+    match decoded.lists.pop() {
+        // Exactly one list: a second document in the response would otherwise pass for more objects.
+        Some(header)
+            if decoded.lists.is_empty()
+                && !has_others
+                && header.type_meta.kind == format!("{kind}List") =>
+        {
+            let first = decoded.items.first();
+            Ok(List {
+                first: first.map(|item| item.object.name()),
+                items: objects(decoded.items).filter_map(choose).collect(),
+                metadata: header.metadata,
+                warnings: decoded.warnings,
+            })
         }
-    }
-}
-
-impl<T, F: Fn(Object) -> Option<T>> BodyReader for Texts<'_, F> {
-    type Output = List<T>;
-
-    fn push(&mut self, bytes: &[u8]) -> Result<(), AttemptFailure> {
-        hold(&mut self.body, bytes)
-    }
-
-    fn finish(self) -> Result<List<T>, AttemptFailure> {
-        let kind = self.version.kind;
-        let mut decoded = decoded(&self.body)?;
-        let others = decoded
-            .found
-            .keys()
-            .any(|found| found.kind != kind.as_str());
-        let header = decoded.lists.pop();
-        match header {
-            // Exactly one list: a second document in the response would otherwise pass for more objects.
-            Some(header)
-                if decoded.lists.is_empty()
-                    && !others
-                    && header.type_meta.kind == format!("{kind}List") =>
-            {
-                let first = decoded.items.first();
-                Ok(List {
-                    first: first.map(|item| item.object.name()),
-                    items: objects(decoded.items).filter_map(self.choose).collect(),
-                    metadata: header.metadata,
-                    warnings: decoded.warnings,
-                })
-            }
-            _ => Err(AttemptFailure::Broken(format!(
-                "it is not a single list of {}",
-                kind.plural()
-            ))),
-        }
-    }
-}
-
-/// Reader of a list of which only the metadata was requested.
-pub(super) struct Metadata<'a, F> {
-    texts: Texts<'a, F>,
-}
-
-impl<'a, F> Metadata<'a, F> {
-    pub(super) fn new(version: &'static Version, choose: &'a F) -> Self {
-        Self {
-            texts: Texts::new(version, choose),
-        }
+        _ => Err(AttemptFailure::Broken(format!(
+            "it is not a single list of {}",
+            kind.plural()
+        ))),
     }
 }
 
@@ -148,113 +112,65 @@ struct PartialItem<'b> {
     metadata: &'b RawValue,
 }
 
-impl<T, F: Fn(Object) -> Option<T>> BodyReader for Metadata<'_, F> {
-    type Output = List<T>;
-
-    fn push(&mut self, bytes: &[u8]) -> Result<(), AttemptFailure> {
-        self.texts.push(bytes)
+/// The facts of a list of which only the metadata was requested: objects of the kind that was asked for, which they do
+/// not say themselves.
+pub(super) fn metadata_list<T>(
+    version: &Version,
+    body: &[u8],
+    choose: &impl Fn(Object) -> Option<T>,
+) -> Result<List<T>, AttemptFailure> {
+    let body: Partial<'_> = serde_json::from_slice(body).map_err(|error| broken(&error))?;
+    if body.kind != "PartialObjectMetadataList" || body.api_version != "meta.k8s.io/v1" {
+        let problem = "it is not a PartialObjectMetadataList".to_owned();
+        return Err(AttemptFailure::Broken(problem));
     }
-
-    /// The metadata as objects of the kind that was asked for, which they do not say themselves.
-    fn finish(mut self) -> Result<List<T>, AttemptFailure> {
-        let version = self.texts.version;
-        let broken = |reason: String| AttemptFailure::Broken(reason);
-        let body: Partial<'_> =
-            serde_json::from_slice(&self.texts.body).map_err(|error| broken(error.to_string()))?;
-        if body.kind != "PartialObjectMetadataList" || body.api_version != "meta.k8s.io/v1" {
-            return Err(broken("it is not a PartialObjectMetadataList".to_owned()));
-        }
-        // The items do not state their kind: rewritten as a typed list, they go through the usual decoder.
-        let mut list = format!(
-            r#"{{"apiVersion":"{}","kind":"{}List","metadata":{},"items":["#,
-            version.api_version, version.kind, body.metadata,
-        );
-        let mut comma = "";
-        for item in body.items.unwrap_or_default() {
-            list.push_str(&format!(r#"{comma}{{"metadata":{}}}"#, item.metadata));
-            comma = ",";
-        }
-        list.push_str("]}");
-        self.texts.body = list.into_bytes();
-        self.texts.finish()
+    // The items do not state their kind: rewritten as a typed list, they go through the usual decoder.
+    let mut list = format!(
+        r#"{{"apiVersion":"{}","kind":"{}List","metadata":{},"items":["#,
+        version.api_version, version.kind, body.metadata,
+    );
+    let mut comma = "";
+    for item in body.items.unwrap_or_default() {
+        list.push_str(&format!(r#"{comma}{{"metadata":{}}}"#, item.metadata));
+        comma = ",";
     }
+    list.push_str("]}");
+    text_list(version, list.as_bytes(), choose)
 }
 
 /// A single object, which must be the one that was asked for.
-pub(super) struct Single<'a> {
-    version: &'static Version,
-    name: &'a NamespacedName,
-    body: Vec<u8>,
-}
-
-impl<'a> Single<'a> {
-    pub(super) fn new(version: &'static Version, name: &'a NamespacedName) -> Self {
-        Self {
-            version,
-            name,
-            body: Vec::new(),
+pub(super) fn single(
+    version: &Version,
+    name: &NamespacedName,
+    body: &[u8],
+) -> Result<List<Object>, AttemptFailure> {
+    let (items, warnings) = match version.kind.encoding() {
+        Encoding::Protobuf => {
+            let decoded = decode_protobuf_object(body, Detail::Attributes);
+            let (item, warnings) = decoded.map_err(|error| failure(&error))?;
+            (item.into_iter().collect(), warnings)
         }
-    }
-
-    fn is(&self, found: &Identity) -> bool {
-        found.kind == self.version.kind.as_str()
-            && found.api_version == self.version.api_version
-            && found.namespace == self.name.namespace.as_str()
-            && found.name == self.name.name.as_str()
-    }
-}
-
-impl BodyReader for Single<'_> {
-    type Output = List<Object>;
-
-    fn push(&mut self, bytes: &[u8]) -> Result<(), AttemptFailure> {
-        hold(&mut self.body, bytes)
-    }
-
-    fn finish(self) -> Result<List<Object>, AttemptFailure> {
-        let body = &self.body;
-        let (items, warnings) = match self.version.kind.encoding() {
-            Encoding::Protobuf => {
-                let (item, warnings) = decode_protobuf_object(body, Detail::Attributes)
-                    .map_err(|error| failure(&error))?;
-                (item.into_iter().collect(), warnings)
-            }
-            Encoding::Json => {
-                let decoded = decoded(body)?;
-                (decoded.items, decoded.warnings)
-            }
-        };
-        let found = identity(body).unwrap_or_default();
-        if !self.is(&found) {
-            return Err(AttemptFailure::Unreadable(format!(
-                "a {} {}/{}",
-                found.kind, found.namespace, found.name
-            )));
+        Encoding::Json => {
+            let decoded = decoded(body)?;
+            (decoded.items, decoded.warnings)
         }
-        Ok(List {
-            first: None,
-            items: objects(items).collect(),
-            metadata: ListMeta::default(),
-            warnings,
-        })
+    };
+    let found = identity(body).unwrap_or_default();
+    let is_same = found.kind == version.kind.as_str()
+        && found.api_version == version.api_version
+        && found.namespace == name.namespace.as_str()
+        && found.name == name.name.as_str();
+    if !is_same {
+        return Err(AttemptFailure::Unreadable(format!(
+            "a {} {}/{}",
+            found.kind, found.namespace, found.name
+        )));
     }
-}
-
-/// One page of a list in JSON, object by object as it is served.
-pub(super) struct Served<'a, F> {
-    version: &'static Version,
-    body: Vec<u8>,
-    keep: &'a F,
-}
-
-impl<'a, F> Served<'a, F> {
-    pub(super) fn new(version: &'static Version, keep: &'a F) -> Self {
-        Self {
-            version,
-            body: Vec::new(),
-            keep,
-        }
-    }
+    Ok(List {
+        items: objects(items).collect(),
+        warnings,
+        ..List::default()
+    })
 }
 
 #[derive(Deserialize)]
@@ -272,38 +188,29 @@ fn present<'de, D: Deserializer<'de>>(
     Option::deserialize(deserializer)
 }
 
-impl<F: Fn(&mut Fields) -> bool> BodyReader for Served<'_, F> {
-    type Output = List<Box<RawValue>>;
-
-    fn push(&mut self, bytes: &[u8]) -> Result<(), AttemptFailure> {
-        hold(&mut self.body, bytes)
+/// One page of a list in JSON, object by object as it is served.
+pub(super) fn served_list(
+    version: &Version,
+    body: &[u8],
+    keep: &impl Fn(&mut Fields) -> bool,
+) -> Result<List<Box<RawValue>>, AttemptFailure> {
+    let body: Body<'_> = serde_json::from_slice(body).map_err(|error| broken(&error))?;
+    if body.kind != format!("{}List", version.kind) {
+        let problem = format!("it is a {} and not a list", body.kind);
+        return Err(AttemptFailure::Broken(problem));
     }
-
-    fn finish(self) -> Result<Self::Output, AttemptFailure> {
-        let body: Body<'_> = serde_json::from_slice(&self.body).map_err(|error| broken(&error))?;
-        if body.kind != format!("{}List", self.version.kind) {
-            return Err(AttemptFailure::Broken(format!(
-                "it is a {} and not a list",
-                body.kind
-            )));
-        }
-        let items = body
-            .items
-            .unwrap_or_default()
-            .into_iter()
-            .filter_map(|item| typed(self.version, item, self.keep).transpose())
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(|error| broken(&error))?;
-        let first = items
-            .first()
-            .and_then(|item| identity(item.get().as_bytes()));
-        Ok(List {
-            first: first.map(|found| format!("{}/{}", found.namespace, found.name)),
-            items,
-            metadata: body.metadata,
-            warnings: Vec::new(),
-        })
-    }
+    let items = body.items.unwrap_or_default().into_iter();
+    let items = items.filter_map(|item| typed(version, item, keep).transpose());
+    let items: Result<Vec<_>, _> = items.collect();
+    let items = items.map_err(|error| broken(&error))?;
+    let first = items.first();
+    let first = first.and_then(|item| identity(item.get().as_bytes()));
+    Ok(List {
+        first: first.map(|found| format!("{}/{}", found.namespace, found.name)),
+        items,
+        metadata: body.metadata,
+        warnings: Vec::new(),
+    })
 }
 
 /// The object as it can stand alone, if it is to be kept: objects of a list do not say what they are.
@@ -339,11 +246,7 @@ pub(super) fn bounded<T>(items: &[T]) -> Result<(), AttemptFailure> {
 fn decoded(body: &[u8]) -> Result<Decoded, AttemptFailure> {
     let text = std::str::from_utf8(body)
         .map_err(|_| AttemptFailure::Broken("it is not UTF-8".to_owned()))?;
-    let mut documents = Documents::new();
-    documents
-        .decode_json(text)
-        .map_err(|error| failure(&error))?;
-    Ok(documents.finish())
+    Decoded::of_json(text).map_err(|error| failure(&error))
 }
 
 fn objects(items: Vec<Item>) -> impl Iterator<Item = Object> {
@@ -355,21 +258,15 @@ fn broken(error: &serde_json::Error) -> AttemptFailure {
 }
 
 /// Failure of a response that cannot be decoded, with or without a retry.
-pub(in crate::cluster) fn failure(error: &DecodeError) -> AttemptFailure {
+pub(crate) fn failure(error: &DecodeError) -> AttemptFailure {
     match error {
-        DecodeError::Status {
-            code: Some(410), ..
-        } => AttemptFailure::Expired,
+        DecodeError::Status(status) if status.http_code() == Some(410) => AttemptFailure::Expired,
         // A server that fails halfway through a 200 response appends a Status: the next attempt may succeed.
-        DecodeError::Truncated { .. }
-        | DecodeError::TrailingBytes { .. }
-        | DecodeError::Syntax { .. }
-        | DecodeError::Status { .. } => AttemptFailure::Broken(error.to_string()),
-        DecodeError::Field { .. }
-        | DecodeError::Version { .. }
-        | DecodeError::NotAnObject { .. }
-        | DecodeError::Foreign { .. }
-        | DecodeError::ContentEncoding { .. }
-        | DecodeError::UnexpectedKind { .. } => AttemptFailure::Unreadable(error.to_string()),
+        DecodeError::Broken(_) | DecodeError::Status(_) => {
+            AttemptFailure::Broken(error.to_string())
+        }
+        DecodeError::Field { .. } | DecodeError::Foreign(_) | DecodeError::Unusable(_) => {
+            AttemptFailure::Unreadable(error.to_string())
+        }
     }
 }

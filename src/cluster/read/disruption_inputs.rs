@@ -3,15 +3,15 @@
 use std::collections::BTreeSet;
 
 use super::kinds::{Outcome, Reader};
-use super::list::List;
+use super::kinds::{all, with};
+use super::lists::List;
 use super::nodes::nodes;
-use super::optional::{all, with};
-use super::owner_lists::{OwnersSoFar, with_owner_lists};
-use super::placement_inputs::{NodeDetail, PlacementInputs};
+use super::nodes::{NodeDetail, PlacementInputs};
 use super::pods::{ArrivingPods, list_early, read_noted_pods};
+use super::workloads::{OwnersSoFar, with_owner_lists};
 use super::workloads::{all_of_kind, workloads_with};
 use crate::cluster::client::api::ApiClient;
-use crate::cluster::discovery::discover::ServedKinds;
+use crate::cluster::discovery::ServedKinds;
 use crate::cluster::error::ClusterError;
 use crate::model::{
     DeviceId, Gap, Kind, Node, NodeName, Pod, PodDisruptionBudget, Reading, ResourceClaimTemplate,
@@ -30,7 +30,7 @@ pub struct EarlyInputs {
 
 impl EarlyInputs {
     /// Reads them side by side, pods only if asked for; of classes nothing where they are among what is `known` already.
-    pub(in crate::cluster) async fn read(
+    pub(crate) async fn read(
         client: &ApiClient,
         served: &ServedKinds,
         known: BTreeSet<Kind>,

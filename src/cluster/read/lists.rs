@@ -9,17 +9,14 @@ use std::collections::HashSet;
 
 use serde_json::value::RawValue;
 
-use super::bodies::{Fields, Metadata, Objects, Served, Single, Texts, bounded};
-use super::list::List;
-use crate::cluster::client::api::ApiClient;
-use crate::cluster::client::body_reader::BodyReader;
-use crate::cluster::client::request::{JSON, METADATA, PROTOBUF, Read};
-use crate::cluster::client::retry::{ATTEMPTS, AttemptFailure};
+use super::bodies::{Fields, Objects, bounded, metadata_list, served_list, single, text_list};
+use crate::cluster::client::api::{ATTEMPTS, ApiClient, AttemptFailure};
+use crate::cluster::client::exchange::{BodyReader, whole};
+use crate::cluster::client::target::{JSON, METADATA, PROTOBUF, Read, escaped, path_of};
 use crate::cluster::error::ClusterError;
-use crate::cluster::path::{escaped, path_of};
 use crate::cluster::permission::Permission;
 use crate::model::{Encoding, NamespacedName, Warning};
-use crate::wire::{Detail, Fact, Object, Version};
+use crate::wire::{Detail, Fact, ListMeta, Object, Version};
 
 /// Objects to a page, where a list is read in pages.
 const PAGE: u32 = 1000;
@@ -30,7 +27,7 @@ const MOST_PAGES: usize = 10_000;
 
 /// Objects of a kind to list.
 #[derive(Clone, Debug)]
-pub(in crate::cluster) enum Selection {
+pub(crate) enum Selection {
     /// All of the cluster.
     All,
     /// Objects in one namespace.
@@ -41,21 +38,36 @@ pub(in crate::cluster) enum Selection {
 
 impl Selection {
     /// The pods on one node, or the slices: the one selection of pods that the server has an index for.
-    pub(in crate::cluster) fn on_node(node: &str) -> Self {
+    pub(crate) fn on_node(node: &str) -> Self {
         Self::Fields(format!("spec.nodeName={node}"))
     }
 }
 
 /// A list to be read.
 #[derive(Debug)]
-pub(in crate::cluster) struct Listing<'a> {
-    pub(in crate::cluster) client: &'a ApiClient,
-    pub(in crate::cluster) version: &'static Version,
-    pub(in crate::cluster) selection: Selection,
-    pub(in crate::cluster) detail: Detail,
+pub(crate) struct Listing<'a> {
+    client: &'a ApiClient,
+    pub(crate) version: &'static Version,
+    pub(crate) selection: Selection,
+    detail: Detail,
 }
 
-impl Listing<'_> {
+impl<'a> Listing<'a> {
+    /// The objects of a kind that the server selects.
+    pub(crate) fn new(
+        client: &'a ApiClient,
+        version: &'static Version,
+        selection: Selection,
+        detail: Detail,
+    ) -> Self {
+        Self {
+            client,
+            version,
+            selection,
+            detail,
+        }
+    }
+
     /// The facts of the list that are to be kept; the rest is dropped as it arrives.
     ///
     /// An object that occurs twice counts once, as it was last sent, and is warned of.
@@ -63,7 +75,7 @@ impl Listing<'_> {
     /// # Errors
     ///
     /// When the list cannot be read completely, or holds anything that cannot be understood.
-    pub(in crate::cluster) async fn facts<T: Fact>(
+    pub(crate) async fn facts<T: Fact>(
         &self,
         keep: impl Fn(&T) -> bool,
     ) -> Result<List<T>, ClusterError> {
@@ -76,14 +88,14 @@ impl Listing<'_> {
     /// # Errors
     ///
     /// As [`Listing::facts`].
-    pub(in crate::cluster) async fn objects<T>(
+    pub(crate) async fn objects<T>(
         &self,
         choose: impl Fn(Object) -> Option<T>,
     ) -> Result<List<T>, ClusterError> {
         match self.version.kind.encoding() {
             Encoding::Protobuf => self.whole(choose).await,
             Encoding::Json => {
-                let start = || Texts::new(self.version, &choose);
+                let start = || whole(|body| text_list(self.version, body, &choose));
                 self.paged(JSON, start).await
             }
         }
@@ -94,11 +106,11 @@ impl Listing<'_> {
     /// # Errors
     ///
     /// As [`Listing::facts`].
-    pub(in crate::cluster) async fn metadata<T>(
+    pub(crate) async fn metadata<T>(
         &self,
         choose: impl Fn(Object) -> Option<T>,
     ) -> Result<List<T>, ClusterError> {
-        let start = || Metadata::new(self.version, &choose);
+        let start = || whole(|body| metadata_list(self.version, body, &choose));
         self.paged(METADATA, start).await
     }
 
@@ -108,11 +120,12 @@ impl Listing<'_> {
     /// # Errors
     ///
     /// When the list cannot be read completely, or is no list of this kind.
-    pub(in crate::cluster) async fn served(
+    pub(crate) async fn served(
         &self,
         keep: impl Fn(&mut Fields) -> bool,
     ) -> Result<List<Box<RawValue>>, ClusterError> {
-        self.paged(JSON, || Served::new(self.version, &keep)).await
+        let start = || whole(|body| served_list(self.version, body, &keep));
+        self.paged(JSON, start).await
     }
 
     /// The list in protobuf, as a whole: as one state of the watch cache. One that breaks off is asked
@@ -276,7 +289,7 @@ fn once_each<T: Fact>(mut list: List<T>) -> List<T> {
 /// # Errors
 ///
 /// As any read.
-pub(in crate::cluster) async fn object(
+pub(crate) async fn object(
     client: &ApiClient,
     version: &'static Version,
     name: &NamespacedName,
@@ -291,9 +304,43 @@ pub(in crate::cluster) async fn object(
         },
         permission: Permission::new("get", version.kind),
     };
-    match client.read(&read, || Single::new(version, name)).await {
+    let start = || whole(|body| single(version, name, body));
+    match client.read(&read, start).await {
         Ok(list) => Ok(Some(list)),
         Err(ClusterError::NotFound { .. }) => Ok(None),
         Err(error) => Err(error),
+    }
+}
+
+/// A complete list, or one page of it.
+#[derive(Debug)]
+pub(crate) struct List<T> {
+    /// The name of its first object, kept or not.
+    pub(crate) first: Option<String>,
+    pub(crate) items: Vec<T>,
+    pub(crate) metadata: ListMeta,
+    pub(crate) warnings: Vec<Warning>,
+}
+
+impl<T> Default for List<T> {
+    fn default() -> Self {
+        Self {
+            first: None,
+            items: Vec::new(),
+            metadata: ListMeta::default(),
+            warnings: Vec::new(),
+        }
+    }
+}
+
+impl List<Object> {
+    /// The facts of one kind, and what the list says about itself.
+    pub(crate) fn of_kind<T: Fact>(self) -> List<T> {
+        List {
+            first: self.first,
+            items: self.items.into_iter().filter_map(T::of).collect(),
+            metadata: self.metadata,
+            warnings: self.warnings,
+        }
     }
 }

@@ -17,11 +17,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures::stream::{self, StreamExt};
 
-use super::claim_consumers::ClaimConsumers;
-use super::list::List;
-use super::lists::{self, Listing, Selection};
+use super::devices::ClaimConsumers;
+use super::lists::{self, List, Listing, Selection};
 use crate::cluster::client::api::ApiClient;
-use crate::cluster::discovery::discover::ServedKinds;
+use crate::cluster::discovery::ServedKinds;
 use crate::cluster::error::ClusterError;
 use crate::model::{
     DeviceId, Gap, Kind, Namespace, NamespacedName, Pod, Reading, Snapshot, Uid, Warning,
@@ -68,12 +67,7 @@ pub(super) async fn list_early(
     let Some(version) = served.version_of(Kind::Pod) else {
         return Ok(None);
     };
-    let listing = Listing {
-        client,
-        version,
-        selection: Selection::All,
-        detail: Detail::Names,
-    };
+    let listing = Listing::new(client, version, Selection::All, Detail::Names);
     let may_have_claim = |pod: &Pod| {
         !pod.claims.is_empty() || pod.extended_resource_claim.is_some() || pod.pod_group.is_some()
     };
@@ -127,11 +121,11 @@ pub(super) async fn read_noted_pods(
 
 /// Pods that were read.
 #[derive(Debug, Default)]
-pub(in crate::cluster) struct Found {
-    pub(in crate::cluster) pods: BTreeMap<NamespacedName, Pod>,
-    pub(in crate::cluster) warnings: Vec<Warning>,
+pub(crate) struct Found {
+    pub(crate) pods: BTreeMap<NamespacedName, Pod>,
+    pub(crate) warnings: Vec<Warning>,
     /// Reason why pods may be missing.
-    pub(in crate::cluster) gap: Option<Gap>,
+    pub(crate) gap: Option<Gap>,
     resource_version: Option<String>,
 }
 
@@ -144,12 +138,12 @@ impl Found {
 }
 
 /// Reads the pods that are wanted.
-pub(in crate::cluster) struct Reader<'a> {
-    pub(in crate::cluster) client: &'a ApiClient,
-    pub(in crate::cluster) version: &'static Version,
-    pub(in crate::cluster) wanted: &'a ClaimConsumers,
+pub(crate) struct Reader<'a> {
+    pub(crate) client: &'a ApiClient,
+    pub(crate) version: &'static Version,
+    pub(crate) wanted: &'a ClaimConsumers,
     /// Receives each pod that is kept from a list, when it arrives.
-    pub(in crate::cluster) note: &'a (dyn Fn(&Pod) + Sync),
+    pub(crate) note: &'a (dyn Fn(&Pod) + Sync),
 }
 
 impl Reader<'_> {
@@ -208,7 +202,7 @@ impl Reader<'_> {
     /// # Errors
     ///
     /// As any list, unless permission is missing, which is a gap.
-    pub(in crate::cluster) async fn in_namespaces(
+    pub(crate) async fn in_namespaces(
         &self,
         gone: &BTreeSet<Uid>,
         found: &mut Found,
@@ -287,12 +281,7 @@ impl Reader<'_> {
     }
 
     fn listing(&self, selection: Selection) -> Listing<'_> {
-        Listing {
-            client: self.client,
-            version: self.version,
-            selection,
-            detail: Detail::Names,
-        }
+        Listing::new(self.client, self.version, selection, Detail::Names)
     }
 
     /// The pods of these names, as far as there are any.
@@ -300,7 +289,7 @@ impl Reader<'_> {
     /// # Errors
     ///
     /// As any read, unless permission is missing, which is a gap.
-    pub(in crate::cluster) async fn by_name(
+    pub(crate) async fn by_name(
         &self,
         names: Vec<&NamespacedName>,
         found: &mut Found,
@@ -323,12 +312,7 @@ impl Reader<'_> {
         }
         if let Some(error) = reason {
             let namespaces: Vec<&str> = denied.iter().map(|name| name.as_str()).collect();
-            let noun = if namespaces.len() == 1 {
-                "namespace"
-            } else {
-                "namespaces"
-            };
-            let reason = format!("{error} in {noun} {}", namespaces.join(", "));
+            let reason = format!("{error} in namespaces: {}", namespaces.join(", "));
             found.gap = Some(Gap::of(Kind::Pod, &reason));
         }
         Ok(())

@@ -5,17 +5,19 @@
 //! top tells by its metadata who is above it; how many pods there should be is asked of the top alone.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::pin::pin;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use futures::stream::{self, StreamExt};
+use futures::stream::{self, FuturesUnordered, StreamExt};
+use tokio::sync::Notify;
 
 use super::kinds::Reader;
-use super::list::List;
-use super::lists::{self, Listing, Selection};
+use super::lists::{self, List, Selection};
 use crate::cluster::client::api::ApiClient;
-use crate::cluster::discovery::discover::ServedKinds;
+use crate::cluster::discovery::ServedKinds;
 use crate::cluster::error::ClusterError;
 use crate::model::{Gap, Kind, NamespacedName, Pod, Reading, Snapshot};
-use crate::wire::{Detail, Object};
+use crate::wire::Object;
 
 /// Maximum number of objects of a kind that are read one by one; more of them with one list.
 pub(super) const ONE_BY_ONE: usize = 8;
@@ -40,11 +42,7 @@ pub async fn read_workloads(
     served: &ServedKinds,
     reading: Reading,
 ) -> Result<Reading, ClusterError> {
-    let reader = Reader {
-        client,
-        served,
-        detail: Detail::Names,
-    };
+    let reader = Reader::new(client, served);
     workloads_with(&reader, reading, BTreeMap::new()).await
 }
 
@@ -178,14 +176,8 @@ async fn listed(
     selection: Selection,
     keep: impl Fn(&Object) -> bool,
 ) -> Result<OwnerList, ClusterError> {
-    let Some(version) = reader.served.version_of(kind) else {
+    let Some(listing) = reader.listing(kind, selection) else {
         return Ok(Err(unserved(kind)));
-    };
-    let listing = Listing {
-        client: reader.client,
-        version,
-        selection,
-        detail: reader.detail,
     };
     let keep = |object: Object| Some(object).filter(&keep);
     // Most of them stand between a pod and the top, and each has a whole template.
@@ -277,4 +269,141 @@ fn wanted(
     }
     wanted.retain(|_, names| !names.is_empty());
     wanted
+}
+
+/// The owners of the pods that have arrived so far: of each kind as many as decide that the kind is listed in the whole
+/// cluster.
+#[derive(Debug, Default)]
+pub(super) struct OwnersSoFar {
+    names: Mutex<BTreeMap<Kind, BTreeSet<NamespacedName>>>,
+    grown: Notify,
+}
+
+impl OwnersSoFar {
+    /// Notes to which workloads a pod belongs.
+    pub(super) fn note(&self, pod: &Pod) {
+        for (kind, name) in workloads_of(pod) {
+            let mut names = self.names();
+            let of_kind = names.entry(kind).or_default();
+            if !is_listed_everywhere(of_kind)
+                && of_kind.insert(name)
+                && is_listed_everywhere(of_kind)
+            {
+                self.grown.notify_one();
+            }
+        }
+    }
+
+    /// The kinds that are listed in the whole cluster, whatever other owners are still to come.
+    fn listed_kinds(&self) -> Vec<Kind> {
+        let names = self.names();
+        let listed = names
+            .iter()
+            .filter(|(_, names)| is_listed_everywhere(names));
+        listed.map(|(kind, _)| *kind).collect()
+    }
+
+    fn names(&self) -> MutexGuard<'_, BTreeMap<Kind, BTreeSet<NamespacedName>>> {
+        self.names.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Result of `pods`, and results of `list` for the kinds listed in the whole cluster for the owners `so_far`:
+/// each kind is listed as soon as that is so. Each list is newer than the pods from which the names of owners came.
+///
+/// # Errors
+///
+/// The first of `pods` and `list`.
+pub(super) async fn with_owner_lists<T, L, F>(
+    so_far: &OwnersSoFar,
+    pods: impl Future<Output = Result<T, ClusterError>>,
+    list: impl Fn(Kind) -> F,
+) -> Result<(T, BTreeMap<Kind, L>), ClusterError>
+where
+    F: Future<Output = Result<L, ClusterError>>,
+{
+    let mut pods = pin!(pods);
+    let mut requested: BTreeSet<Kind> = BTreeSet::new();
+    let mut reads = FuturesUnordered::new();
+    let mut lists = BTreeMap::new();
+    let read = loop {
+        tokio::select! {
+            read = &mut pods => break read?,
+            () = so_far.grown.notified() => {
+                let kinds = so_far.listed_kinds().into_iter();
+                let new = kinds.filter(|kind| requested.insert(*kind));
+                reads.extend(new.map(|kind| {
+                    let list = list(kind);
+                    async move { (kind, list.await) }
+                }));
+            }
+            Some((kind, list)) = reads.next() => {
+                lists.insert(kind, list?);
+            }
+        }
+    };
+    while let Some((kind, list)) = reads.next().await {
+        lists.insert(kind, list?);
+    }
+    Ok((read, lists))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::testing::pod;
+    use crate::model::Controller;
+
+    /// Pods of so many ReplicaSets, which are in these namespaces in turn.
+    fn pods(sets: usize, namespaces: &[&str]) -> Vec<Pod> {
+        let sets = 0..sets;
+        sets.map(|set| Pod {
+            controller: Some(Controller {
+                api_version: "apps/v1".into(),
+                kind: "ReplicaSet".into(),
+                name: format!("set-{set}").as_str().into(),
+                uid: format!("uid-{set}").as_str().into(),
+            }),
+            ..pod(namespaces[set % namespaces.len()], &format!("pod-{set}"))
+        })
+        .collect()
+    }
+
+    /// The kinds that are listed before the last of these pods arrives, which waits for the first list where one `is_expected`.
+    async fn listed_meanwhile(sets: usize, namespaces: &[&str], is_expected: bool) -> Vec<Kind> {
+        let (so_far, listed) = (OwnersSoFar::default(), Notify::new());
+        let arriving = async {
+            for pod in pods(sets, namespaces) {
+                so_far.note(&pod);
+                so_far.note(&pod);
+                tokio::task::yield_now().await;
+            }
+            if is_expected {
+                listed.notified().await;
+            }
+            Ok("pods")
+        };
+        let list = |kind| {
+            listed.notify_one();
+            async move { Ok(kind) }
+        };
+        let (read, lists) = with_owner_lists(&so_far, arriving, list)
+            .await
+            .expect("nothing fails");
+        assert_eq!(read, "pods");
+        lists.into_values().collect()
+    }
+
+    #[tokio::test]
+    async fn owners_are_listed_before_all_pods_are_there_where_they_are_many() {
+        let many = ONE_BY_ONE + 1;
+        assert_eq!(
+            listed_meanwhile(ONE_BY_ONE, &["ml", "web"], false).await,
+            []
+        );
+        // One namespace is listed alone, which is known only when all pods are there.
+        assert_eq!(listed_meanwhile(many, &["ml"], false).await, []);
+        let listed = listed_meanwhile(many, &["ml", "web"], true).await;
+        assert_eq!(listed, [Kind::ReplicaSet]);
+    }
 }

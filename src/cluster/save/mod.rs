@@ -3,7 +3,6 @@
 mod file;
 mod redact;
 mod redaction_rules;
-mod writer_thread;
 
 pub use file::{Destination, Existing, SaveError, to_json};
 pub use redact::{Redaction, RedactionError};

@@ -19,7 +19,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-use super::redaction_rules::{FieldRule, Fields, kept_fields};
+use super::redaction_rules::{FieldRule, Kept, kept_fields};
 use crate::cluster::read::everything::{Saved, SavedList};
 use crate::model::{Kind, Pod, REDACTED};
 
@@ -79,7 +79,7 @@ impl Redaction {
             let Some(fields) = kept_fields(list.kind) else {
                 continue;
             };
-            let items = list.items.iter().map(|item| self.item(item, fields));
+            let items = list.items.iter().map(|item| self.item(item, &fields));
             lists.push(SavedList {
                 items: items.collect::<Result<_, _>>()?,
                 ..list
@@ -88,40 +88,49 @@ impl Redaction {
         Ok(Saved { lists, ..saved })
     }
 
-    fn item(&self, item: &RawValue, fields: Fields) -> Result<Box<RawValue>, RedactionError> {
+    fn item(&self, item: &RawValue, kept: &Kept) -> Result<Box<RawValue>, RedactionError> {
         let object: Map<String, Value> = serde_json::from_str(item.get())?;
-        Ok(to_raw_value(&self.fields(&object, fields))?)
+        Ok(to_raw_value(&self.fields(&object, kept))?)
     }
 
-    fn fields(&self, object: &Map<String, Value>, fields: Fields) -> Value {
-        let kept = fields.iter().filter_map(|(name, part)| {
-            let value = object.get(*name)?;
-            Some(((*name).to_owned(), self.value(value, part, object)))
-        });
-        Value::Object(kept.collect())
+    fn fields(&self, object: &Map<String, Value>, kept: &Kept) -> Value {
+        let fields: Map<String, Value> = match &kept.every {
+            Some((what, part)) => object
+                .iter()
+                .map(|(key, value)| (self.qualified(what, key), self.field(value, part, object)))
+                .collect(),
+            None => kept
+                .fields
+                .iter()
+                .filter_map(|(name, part)| {
+                    let value = object.get(*name)?;
+                    Some(((*name).to_owned(), self.field(value, part, object)))
+                })
+                .collect(),
+        };
+        fields.into()
     }
 
-    fn value(&self, value: &Value, part: &FieldRule, within: &Map<String, Value>) -> Value {
-        match (part, value) {
+    fn field(&self, value: &Value, kept: &Kept, within: &Map<String, Value>) -> Value {
+        if let Value::Array(items) = value
+            && (kept.is_list || matches!(kept.rule, FieldRule::Fields))
+        {
+            let items = items.iter().map(|item| self.value(item, kept, within));
+            return items.collect();
+        }
+        if kept.is_list {
+            Value::Null
+        } else {
+            self.value(value, kept, within)
+        }
+    }
+
+    fn value(&self, value: &Value, kept: &Kept, within: &Map<String, Value>) -> Value {
+        let rule = kept.rule;
+        match (rule, value) {
             // A field that holds something else than it does today is not what was decided about.
             (FieldRule::Keep, Value::Array(_) | Value::Object(_)) => Value::Null,
             (FieldRule::Keep, value) => value.clone(),
-            (FieldRule::Name(what), Value::String(name)) => self.name(what, name).into(),
-            (FieldRule::NameOf(sibling), Value::String(name)) => {
-                let of = within.get(*sibling).and_then(Value::as_str);
-                self.name(word_for(of.unwrap_or_default()), name).into()
-            }
-            (FieldRule::Uid, Value::String(uid)) => self.uid(uid).into(),
-            (FieldRule::Group, Value::String(version)) if is_own(version) => value.clone(),
-            (FieldRule::Group, Value::String(version)) => self.name("group", version).into(),
-            (FieldRule::Kind, Value::String(kind)) => {
-                let version = within.get("apiVersion").and_then(Value::as_str);
-                if version.is_some_and(is_own) {
-                    value.clone()
-                } else {
-                    self.name("Kind", kind).into()
-                }
-            }
             (FieldRule::Labels, Value::Object(labels)) => self.labels(labels),
             (FieldRule::Annotations, Value::Object(annotations)) => annotations
                 .iter()
@@ -129,37 +138,35 @@ impl Redaction {
                 .map(|(key, value)| (key.clone(), value.clone()))
                 .collect::<Map<String, Value>>()
                 .into(),
-            (FieldRule::Map(what, part), Value::Object(object)) => object
-                .iter()
-                .map(|(key, value)| (self.qualified(what, key), self.value(value, part, object)))
-                .collect::<Map<String, Value>>()
-                .into(),
-            (FieldRule::Expression, Value::String(text)) if is_about_drivers(text) => value.clone(),
-            // An expression that means nothing: what it would have said is not known.
-            (FieldRule::Expression, Value::String(_)) => REDACTED.into(),
-            (FieldRule::Key, Value::String(key)) if is_kubernetes(key) => value.clone(),
-            (FieldRule::Key, Value::String(key)) => self.name("label", key).into(),
-            (FieldRule::Fields(fields), Value::Object(object)) => self.fields(object, fields),
-            (FieldRule::Items(part), Value::Array(items)) => items
-                .iter()
-                .map(|item| self.value(item, part, within))
-                .collect(),
-            (
-                FieldRule::Name(_)
-                | FieldRule::NameOf(_)
-                | FieldRule::Uid
-                | FieldRule::Group
-                | FieldRule::Kind
-                | FieldRule::Labels
-                | FieldRule::Annotations
-                | FieldRule::Map(..)
-                | FieldRule::Expression
-                | FieldRule::Key
-                | FieldRule::Fields(_)
-                | FieldRule::Items(_),
-                _,
-            ) => Value::Null,
+            (FieldRule::Fields, Value::Object(object)) => self.fields(object, kept),
+            (_, Value::String(text)) => self.text(rule, text, within).into(),
+            _ => Value::Null,
         }
+    }
+
+    fn text(&self, rule: FieldRule, text: &str, within: &Map<String, Value>) -> Option<String> {
+        let beside = |name: &str| within.get(name).and_then(Value::as_str).unwrap_or_default();
+        Some(match rule {
+            FieldRule::Name(what) => self.name(what, text),
+            FieldRule::NameOf(sibling) => self.name(word_for(beside(sibling)), text),
+            FieldRule::Uid => self.uid(text),
+            FieldRule::Group if is_own(text) => text.to_owned(),
+            FieldRule::Group => self.name("group", text),
+            FieldRule::Kind
+                if within.contains_key("apiVersion") && is_own(beside("apiVersion")) =>
+            {
+                text.to_owned()
+            }
+            FieldRule::Kind => self.name("Kind", text),
+            FieldRule::Expression if is_about_drivers(text) => text.to_owned(),
+            // An expression that means nothing: what it would have said is not known.
+            FieldRule::Expression => REDACTED.to_owned(),
+            FieldRule::Key if is_kubernetes(text) => text.to_owned(),
+            FieldRule::Key => self.name("label", text),
+            FieldRule::Keep | FieldRule::Labels | FieldRule::Annotations | FieldRule::Fields => {
+                return None;
+            }
+        })
     }
 
     fn name(&self, what: &str, name: &str) -> String {

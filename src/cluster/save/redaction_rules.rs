@@ -1,10 +1,16 @@
 //! The fields of each kind that a redacted snapshot keeps. What is not listed here is dropped.
 
+use std::collections::BTreeMap;
+
 use crate::model::Kind;
 use crate::model::kind::for_each_kind;
 
 /// Treatment of a field.
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) enum FieldRule {
+    /// An object, of which some fields are kept, or a list of such objects.
+    #[default]
+    Fields,
     /// A number, a time, or a word that says nothing about its owner.
     Keep,
     /// A name of something.
@@ -21,326 +27,189 @@ pub(super) enum FieldRule {
     Labels,
     /// Annotations that say if a pod may be evicted.
     Annotations,
-    /// Something by name; the names become others.
-    Map(&'static str, &'static FieldRule),
     /// A condition on devices in the Common Expression Language; kept where it is about drivers alone.
     Expression,
     /// The key of a taint of a node; kept where Kubernetes gives it.
     Key,
-    /// An object, of which these are kept.
-    Fields(Fields),
-    /// A list, with all items.
-    Items(&'static FieldRule),
 }
 
-/// The fields of an object that are kept, by name.
-pub(super) type Fields = &'static [(&'static str, FieldRule)];
-
-/// An object: the fields that are kept as they are, and what becomes of the others.
-macro_rules! fields {
-    ([$($kept:literal),*] $($name:literal: $part:expr,)*) => {
-        FieldRule::Fields(&[$(($kept, FieldRule::Keep),)* $(($name, $part),)*])
-    };
+/// A field that is kept.
+#[derive(Debug, Default)]
+pub(super) struct Kept {
+    pub(super) rule: FieldRule,
+    /// True if it is a list of such values.
+    pub(super) is_list: bool,
+    /// The fields below it, by name.
+    pub(super) fields: BTreeMap<&'static str, Kept>,
+    /// Treatment of every value below it, where the keys are names of something.
+    pub(super) every: Option<(&'static str, Box<Kept>)>,
 }
 
-/// A list of such objects.
-macro_rules! items {
-    ($($fields:tt)*) => {
-        FieldRule::Items(&fields!($($fields)*))
-    };
-}
+/// What the objects of a kind are called, and their kept fields.
+#[derive(Clone, Copy)]
+struct Rules(&'static str, Lines);
 
-/// An object of the server that has this word for a name, and perhaps labels and annotations that count.
-macro_rules! object {
-    ($what:literal $($labels:literal $annotations:literal)?, $($name:literal: $part:expr,)*) => {
-        &[
-            ("apiVersion", FieldRule::Keep),
-            ("kind", FieldRule::Keep),
-            ("metadata", fields!(
-                ["resourceVersion", "generation", "deletionTimestamp", "deletionGracePeriodSeconds"]
-                "name": FieldRule::Name($what),
-                "namespace": FieldRule::Name("namespace"),
-                "uid": FieldRule::Uid,
-                // A finalizer keeps an object from going; its owner is private.
-                "finalizers": FieldRule::Items(&FieldRule::Name("finalizer")),
-                $($labels: FieldRule::Labels, $annotations: FieldRule::Annotations,)?
-                "ownerReferences": items!(
-                    ["controller"]
-                    "apiVersion": FieldRule::Group,
-                    "kind": FieldRule::Kind,
-                    "name": FieldRule::NameOf("kind"),
-                    "uid": FieldRule::Uid,
-                ),
-            )),
-            $(($name, $part),)*
-        ]
-    };
-}
+/// The path of an object, `.` for the whole, and its kept fields.
+///
+/// A part of the path in braces stands for all keys of a map, which become other names of that sort. A field is `NAME`
+/// for what is kept, `NAME=SORT` for a name of that sort, and `NAME:RULE` for any other rule; `NAME[]` is a list.
+/// `@TABLE` stands for the lines of a table that several objects share.
+type Lines = &'static [&'static str];
 
-const TAINT: FieldRule = fields!(["key", "value", "effect", "timeAdded"]);
+/// Every object of a server. A finalizer keeps it from going; its owner is private.
+const OBJECT: Lines = &[
+    ". apiVersion kind",
+    "metadata resourceVersion generation deletionTimestamp deletionGracePeriodSeconds",
+    "metadata namespace=namespace uid:uid finalizers[]=finalizer",
+    "metadata.ownerReferences controller apiVersion:group kind:kind name:kind.name uid:uid",
+];
 
-/// Counters that partitions of one device share, which show what shares hardware.
-const COUNTERS: FieldRule = FieldRule::Map("counter", &fields!(["value"]));
-const CONSUMED: FieldRule = items!(
-    []
-    "counterSet": FieldRule::Name("counters"),
-    "counters": COUNTERS,
-    // Only their presence counts.
-    "compatibilityGroups": FieldRule::Items(&FieldRule::Name("group")),
-);
+const TAINT: Lines = &[". key value effect timeAdded"];
 
-/// Capacities by which shares of a device are measured.
-const CAPACITY: FieldRule = FieldRule::Map(
-    "capacity",
-    &fields!(
-        ["value"]
-        "requestPolicy": fields!(
-            ["default"]
-            "validValues": FieldRule::Items(&FieldRule::Keep),
-            "validRange": fields!(["min", "max", "step"]),
-        ),
-    ),
-);
+/// Taints of nodes, and the tolerations of pods that are about them.
+const NODE_TAINT: Lines = &[". effect key:key value=value"];
 
-const REQUIREMENTS: FieldRule = items!(
-    ["operator"]
-    "key": FieldRule::Name("label"),
-    "values": FieldRule::Items(&FieldRule::Name("value")),
-);
+const TOLERATION: Lines = &[". key operator value effect tolerationSeconds"];
 
-/// Nodes of a device.
-const NODES: FieldRule = fields!([] "nodeSelectorTerms": items!(
-    []
-    "matchExpressions": REQUIREMENTS,
-    "matchFields": items!(["key", "operator"] "values": FieldRule::Items(&FieldRule::Name("node")),),
-),);
+/// Messages of conditions name objects.
+const CONDITION: Lines = &[". type status reason lastTransitionTime"];
 
-const SELECTORS: FieldRule = items!([] "cel": fields!([] "expression": FieldRule::Expression,),);
+const LABELLED: Lines = &["metadata labels:labels annotations:annotations"];
 
-const TOLERATIONS: FieldRule = items!(["key", "operator", "value", "effect", "tolerationSeconds"]);
+/// The nodes of a device.
+const NODES: Lines = &[
+    "nodeSelectorTerms.matchExpressions operator key=label values[]=value",
+    "nodeSelectorTerms.matchFields key operator values[]=node",
+];
 
-const SLICE: Fields = object!(
+/// Requests of a claim. Without its attribute it is unknown whether a constraint is met, and reported as such.
+const DEVICES: Lines = &[
+    "requests name=request",
+    "requests.exactly @request",
+    "requests.firstAvailable @request",
+    "constraints requests[]=request",
+];
+
+/// A request; of derived attributes, only their presence counts.
+const REQUEST: Lines = &[
+    ". allocationMode count adminAccess name=request deviceClassName=class",
+    "selectors.cel expression:expression",
+    "tolerations @toleration",
+    "capacity.requests {capacity}",
+    "derivedAttributes",
+];
+
+/// Counters that partitions of one device share show what shares hardware; shares of a device are measured by its
+/// capacities. Of groups, only their presence counts.
+const SLICE: Rules = Rules(
     "slice",
-    "spec": fields!(
-        ["driver", "allNodes", "perDeviceNodeSelection"]
-        "pool": fields!(["generation", "resourceSliceCount"] "name": FieldRule::Name("pool"),),
-        "nodeName": FieldRule::Name("node"),
-        "nodeSelector": NODES,
-        "sharedCounters": items!([] "name": FieldRule::Name("counters"), "counters": COUNTERS,),
-        "devices": items!(
-            ["allNodes", "allowMultipleAllocations"]
-            "name": FieldRule::Name("device"),
-            "nodeName": FieldRule::Name("node"),
-            "nodeSelector": NODES,
-            "taints": FieldRule::Items(&TAINT),
-            "capacity": CAPACITY,
-            "consumesCounters": CONSUMED,
-        ),
-    ),
+    &[
+        "spec driver allNodes perDeviceNodeSelection nodeName=node",
+        "spec.pool generation resourceSliceCount name=pool",
+        "spec.nodeSelector @nodes",
+        "spec.sharedCounters name=counters",
+        "spec.sharedCounters.counters.{counter} value",
+        "spec.devices allNodes allowMultipleAllocations name=device nodeName=node",
+        "spec.devices.nodeSelector @nodes",
+        "spec.devices.taints @taint",
+        "spec.devices.capacity.{capacity} value",
+        "spec.devices.capacity.{capacity}.requestPolicy default validValues[]",
+        "spec.devices.capacity.{capacity}.requestPolicy.validRange min max step",
+        "spec.devices.consumesCounters counterSet=counters compatibilityGroups[]=group",
+        "spec.devices.consumesCounters.counters.{counter} value",
+    ],
 );
 
-const CLASS: Fields = object!(
-    "class",
-    "spec": fields!([] "selectors": SELECTORS,),
-);
+const CLASS: Rules = Rules("class", &["spec.selectors.cel expression:expression"]);
 
-/// Request of a claim.
-const REQUEST: FieldRule = fields!(
-    ["allocationMode", "count", "adminAccess"]
-    "name": FieldRule::Name("request"),
-    "deviceClassName": FieldRule::Name("class"),
-    "selectors": SELECTORS,
-    "tolerations": TOLERATIONS,
-    "capacity": fields!([] "requests": FieldRule::Map("capacity", &FieldRule::Keep),),
-    // Only their presence counts.
-    "derivedAttributes": FieldRule::Items(&fields!([])),
-);
+const TEMPLATE: Rules = Rules("template", &["spec.spec.devices @devices"]);
 
-const CLAIM_SPEC: FieldRule = fields!([] "devices": fields!(
-    []
-    "requests": items!(
-        []
-        "name": FieldRule::Name("request"),
-        "exactly": REQUEST,
-        "firstAvailable": FieldRule::Items(&REQUEST),
-    ),
-    // Without the attribute it is unknown whether a constraint is met, and reported as such.
-    "constraints": items!([] "requests": FieldRule::Items(&FieldRule::Name("request")),),
-),);
-
-const TEMPLATE: Fields = object!("template", "spec": fields!([] "spec": CLAIM_SPEC,),);
-
-const CLAIM: Fields = object!(
+const CLAIM: Rules = Rules(
     "claim",
-    "spec": CLAIM_SPEC,
-    "status": fields!(
-        []
-        "allocation": fields!(
-            ["allocationTimestamp"]
-            "nodeSelector": NODES,
-            "devices": fields!([] "results": items!(
-                ["driver", "adminAccess"]
-                "request": FieldRule::Name("request"),
-                "pool": FieldRule::Name("pool"),
-                "device": FieldRule::Name("device"),
-                "shareID": FieldRule::Uid,
-                "consumedCapacity": FieldRule::Map("capacity", &FieldRule::Keep),
-                "tolerations": TOLERATIONS,
-            ),),
-        ),
-        "reservedFor": items!(
-            ["resource"]
-            "apiGroup": FieldRule::Group,
-            "name": FieldRule::NameOf("resource"),
-            "uid": FieldRule::Uid,
-        ),
-    ),
+    &[
+        "spec.devices @devices",
+        "status.allocation allocationTimestamp",
+        "status.allocation.nodeSelector @nodes",
+        "status.allocation.devices.results driver adminAccess request=request pool=pool",
+        "status.allocation.devices.results device=device shareID:uid",
+        "status.allocation.devices.results.consumedCapacity {capacity}",
+        "status.allocation.devices.results.tolerations @toleration",
+        "status.reservedFor resource apiGroup:group name:resource.name uid:uid",
+    ],
 );
 
-const RULE: Fields = object!(
+const RULE: Rules = Rules(
     "rule",
-    "spec": fields!(
-        []
-        "deviceSelector": fields!(
-            ["driver"]
-            "pool": FieldRule::Name("pool"),
-            "device": FieldRule::Name("device"),
-        ),
-        "taint": TAINT,
-    ),
-    "status": fields!([] "conditions": items!(
-        ["type", "status", "reason", "observedGeneration", "lastTransitionTime"]
-    ),),
+    &[
+        "spec.deviceSelector driver pool=pool device=device",
+        "spec.taint @taint",
+        "status.conditions @condition observedGeneration",
+    ],
 );
 
-const CONTAINERS: FieldRule = items!([] "state": fields!(
-    []
-    "running": fields!(["startedAt"]),
-    "terminated": fields!(["exitCode", "finishedAt"]),
-),);
-
-const POD: Fields = object!(
-    "pod" "labels" "annotations",
-    "spec": fields!(
-        ["priority", "terminationGracePeriodSeconds"]
-        "nodeName": FieldRule::Name("node"),
-        "nodeSelector": FieldRule::Labels,
-        "affinity": fields!([] "nodeAffinity": fields!(
-            [] "requiredDuringSchedulingIgnoredDuringExecution": NODES,
-        ),),
-        "schedulingGates": items!([] "name": FieldRule::Name("gate"),),
-        // As the taints of nodes, which they are about.
-        "tolerations": items!(
-            ["operator", "effect", "tolerationSeconds"]
-            "key": FieldRule::Key,
-            "value": FieldRule::Name("value"),
-        ),
-        "priorityClassName": FieldRule::Name("priority"),
-        "resourceClaims": items!(
-            []
-            "name": FieldRule::Name("reference"),
-            "resourceClaimName": FieldRule::Name("claim"),
-            "resourceClaimTemplateName": FieldRule::Name("template"),
-        ),
-        "schedulingGroup": fields!([] "podGroupName": FieldRule::Name("podgroup"),),
-        "volumes": items!([] "emptyDir": fields!([]),),
-    ),
-    "status": fields!(
-        ["phase", "qosClass"]
-        "nominatedNodeName": FieldRule::Name("node"),
-        "conditions": items!(["type", "status", "reason", "lastTransitionTime"]),
-        "containerStatuses": CONTAINERS,
-        "initContainerStatuses": CONTAINERS,
-        "ephemeralContainerStatuses": CONTAINERS,
-        "resourceClaimStatuses": items!(
-            []
-            "name": FieldRule::Name("reference"),
-            "resourceClaimName": FieldRule::Name("claim"),
-        ),
-        "extendedResourceClaimStatus": fields!([] "resourceClaimName": FieldRule::Name("claim"),),
-    ),
+const POD: Rules = Rules(
+    "pod",
+    &[
+        ". @labelled",
+        "spec priority terminationGracePeriodSeconds priorityClassName=priority",
+        "spec nodeName=node nodeSelector:labels",
+        "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution @nodes",
+        "spec.schedulingGates name=gate",
+        "spec.tolerations @node-taint operator tolerationSeconds",
+        "spec.resourceClaims name=reference",
+        "spec.resourceClaims resourceClaimName=claim resourceClaimTemplateName=template",
+        "spec.schedulingGroup podGroupName=podgroup",
+        "spec.volumes.emptyDir",
+        "status phase qosClass nominatedNodeName=node",
+        "status.conditions @condition",
+        "status.containerStatuses.state @container",
+        "status.initContainerStatuses.state @container",
+        "status.ephemeralContainerStatuses.state @container",
+        "status.resourceClaimStatuses name=reference resourceClaimName=claim",
+        "status.extendedResourceClaimStatus resourceClaimName=claim",
+    ],
 );
 
-const NODE: Fields = object!(
-    "node" "labels" "annotations",
-    "spec": fields!(
-        ["unschedulable"]
-        "taints": items!(
-            ["effect", "timeAdded"]
-            "key": FieldRule::Key,
-            "value": FieldRule::Name("value"),
-        ),
-    ),
-    "status": fields!([] "conditions": items!(
-        ["type", "status", "reason", "lastHeartbeatTime", "lastTransitionTime"]
-    ),),
+const CONTAINER: Lines = &["running startedAt", "terminated exitCode finishedAt"];
+
+const NODE: Rules = Rules(
+    "node",
+    &[
+        ". @labelled",
+        "spec unschedulable",
+        "spec.taints @node-taint timeAdded",
+        "status.conditions @condition lastHeartbeatTime",
+    ],
 );
 
-const BUDGET: Fields = object!(
+const BUDGET: Rules = Rules(
     "budget",
-    "spec": fields!(
-        ["minAvailable", "maxUnavailable", "unhealthyPodEvictionPolicy"]
-        "selector": fields!(
-            []
-            "matchLabels": FieldRule::Labels,
-            "matchExpressions": items!(
-                ["operator"]
-                "key": FieldRule::Name("label"),
-                "values": FieldRule::Items(&FieldRule::Name("value")),
-            ),
-        ),
-    ),
-    "status": fields!(
-        [
-            "disruptionsAllowed",
-            "currentHealthy",
-            "desiredHealthy",
-            "expectedPods",
-            "observedGeneration"
-        ]
-        // Their messages name objects.
-        "conditions": items!(["type", "status", "reason", "lastTransitionTime"]),
-    ),
+    &[
+        "spec minAvailable maxUnavailable unhealthyPodEvictionPolicy",
+        "spec.selector matchLabels:labels",
+        "spec.selector.matchExpressions operator key=label values[]=value",
+        "status disruptionsAllowed currentHealthy desiredHealthy expectedPods observedGeneration",
+        "status.conditions @condition",
+    ],
 );
 
 /// Workload or group; its pod template is private.
+const WORKLOAD: Lines = &[
+    "spec replicas minReadySeconds parallelism completions suspend minMember",
+    "spec backoffLimit backoffLimitPerIndex",
+    "spec.podFailurePolicy.rules action",
+    "spec.podFailurePolicy.rules.onExitCodes operator",
+    "spec.podFailurePolicy.rules.onPodConditions type status",
+    "spec.leaderWorkerTemplate size",
+    "spec.schedulingPolicy.gang minCount",
+    "status readyReplicas availableReplicas desiredNumberScheduled numberReady",
+    "status ready active succeeded failed",
+    "status.conditions type status reason",
+];
+
 macro_rules! workload {
-    ($what:literal) => {
-        object!(
-            $what,
-            "spec": fields!(
-                [
-                    "replicas",
-                    "minReadySeconds",
-                    "parallelism",
-                    "completions",
-                    "suspend",
-                    "backoffLimit",
-                    "backoffLimitPerIndex",
-                    "minMember"
-                ]
-                "podFailurePolicy": fields!([] "rules": items!(
-                    ["action"]
-                    "onExitCodes": fields!(["operator"]),
-                    "onPodConditions": items!(["type", "status"]),
-                ),),
-                "leaderWorkerTemplate": fields!(["size"]),
-                "schedulingPolicy": fields!([] "gang": fields!(["minCount"]),),
-            ),
-            "status": fields!(
-                [
-                    "readyReplicas",
-                    "availableReplicas",
-                    "desiredNumberScheduled",
-                    "numberReady",
-                    "ready",
-                    "active",
-                    "succeeded",
-                    "failed"
-                ]
-                "conditions": items!(["type", "status", "reason"]),
-            ),
-        )
+    ($word:literal) => {
+        Rules($word, WORKLOAD)
     };
 }
 
@@ -354,7 +223,7 @@ macro_rules! kept {
         }
     )*) => {
         /// Kept fields of an object of that kind; nothing where none is kept.
-        pub(super) fn kept_fields(kind: Kind) -> Option<Fields> {
+        pub(super) fn kept_fields(kind: Kind) -> Option<Kept> {
             match kind {
                 $(Kind::$kind => kept!(@fields $($redacted)?),)*
             }
@@ -363,10 +232,103 @@ macro_rules! kept {
     (@fields) => {
         None
     };
-    (@fields $fields:expr) => {{
-        const KEPT: Fields = $fields;
-        Some(KEPT)
-    }};
+    (@fields $rules:expr) => {
+        Some(Kept::of($rules))
+    };
 }
 
 for_each_kind!(kept);
+
+impl Kept {
+    fn of(Rules(word, lines): Rules) -> Self {
+        let mut kept = Self::default();
+        kept.add(OBJECT);
+        kept.add(lines);
+        kept.at("metadata").at("name").rule = FieldRule::Name(word);
+        kept
+    }
+
+    fn add(&mut self, lines: Lines) {
+        for line in lines.iter().copied() {
+            let (path, fields) = line.split_once(' ').unwrap_or((line, ""));
+            let parts = path.split('.').filter(|part| !part.is_empty());
+            let object = parts.fold(&mut *self, Self::at);
+            for field in fields.split(' ').filter(|field| !field.is_empty()) {
+                match field.strip_prefix('@') {
+                    Some(table) => object.add(shared(table)),
+                    None => object.add_field(field),
+                }
+            }
+        }
+    }
+
+    fn add_field(&mut self, field: &'static str) {
+        let (name, rule) = if let Some((name, word)) = field.split_once('=') {
+            (name, FieldRule::Name(word))
+        } else if let Some((name, rule)) = field.split_once(':') {
+            (name, special(rule))
+        } else {
+            (field, FieldRule::Keep)
+        };
+        let is_list = name.ends_with("[]");
+        let kept = self.at(name.trim_end_matches("[]"));
+        (kept.rule, kept.is_list) = (rule, is_list);
+    }
+
+    /// What is kept of a field, or of every value of a map.
+    fn at(&mut self, part: &'static str) -> &mut Self {
+        let every = part
+            .strip_prefix('{')
+            .and_then(|part| part.strip_suffix('}'));
+        match every {
+            Some(word) => &mut self.every.get_or_insert_with(|| (word, Box::default())).1,
+            None => self.fields.entry(part).or_default(),
+        }
+    }
+}
+
+fn shared(table: &str) -> Lines {
+    match table {
+        "taint" => TAINT,
+        "node-taint" => NODE_TAINT,
+        "toleration" => TOLERATION,
+        "condition" => CONDITION,
+        "labelled" => LABELLED,
+        "nodes" => NODES,
+        "devices" => DEVICES,
+        "request" => REQUEST,
+        "container" => CONTAINER,
+        _ => &[],
+    }
+}
+
+/// A rule by its word; `FIELD.name` is for a name of what that field says.
+fn special(rule: &'static str) -> FieldRule {
+    match rule {
+        "uid" => FieldRule::Uid,
+        "group" => FieldRule::Group,
+        "kind" => FieldRule::Kind,
+        "labels" => FieldRule::Labels,
+        "annotations" => FieldRule::Annotations,
+        "expression" => FieldRule::Expression,
+        "key" => FieldRule::Key,
+        other => FieldRule::NameOf(other.trim_end_matches(".name")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_shared_table_exists() {
+        let of_kinds = [SLICE, CLASS, TEMPLATE, CLAIM, RULE, POD, NODE, BUDGET];
+        let tables = of_kinds.map(|Rules(_, lines)| lines).into_iter();
+        for line in tables.chain([DEVICES, REQUEST]).flatten() {
+            let named = line.split(' ').filter_map(|field| field.strip_prefix('@'));
+            for table in named {
+                assert!(!shared(table).is_empty(), "{table}");
+            }
+        }
+    }
+}

@@ -13,17 +13,13 @@ use std::time::Duration;
 use futures::stream::{self, LocalBoxStream, StreamExt};
 use tokio::time::Instant;
 
-use crate::cluster::client::api::ApiClient;
-use crate::cluster::client::request::{JSON, PROTOBUF, Read};
-use crate::cluster::client::retry::AttemptFailure;
-use crate::cluster::client::stream::Stream;
+use crate::cluster::client::api::{ApiClient, AttemptFailure};
+use crate::cluster::client::exchange::Stream;
+use crate::cluster::client::target::{JSON, PROTOBUF, Read, escaped, path_of};
 use crate::cluster::error::ClusterError;
-use crate::cluster::path::{escaped, path_of};
 use crate::cluster::permission::Permission;
 use crate::cluster::read::bodies;
-use crate::cluster::read::list::List;
-use crate::cluster::read::lists::{Listing, Selection};
-use crate::cluster::retryability::Retryability;
+use crate::cluster::read::lists::{List, Listing, Selection};
 use crate::model::{Encoding, Kind};
 use crate::wire::{Detail, Object, Version, WatchDecoder, WatchEvent};
 
@@ -76,15 +72,11 @@ pub(super) type Feed = LocalBoxStream<'static, Result<FeedEvent, ClusterError>>;
 impl FeedSubject {
     /// All objects, and the state of the list.
     pub(super) async fn list(&self) -> Result<List<Object>, ClusterError> {
-        let listing = Listing {
-            client: &self.client,
-            version: self.version,
-            detail: Detail::Names,
-            selection: match &self.range {
-                FeedScope::All => Selection::All,
-                FeedScope::Node(node) => Selection::on_node(node),
-            },
+        let selection = match &self.range {
+            FeedScope::All => Selection::All,
+            FeedScope::Node(node) => Selection::on_node(node),
         };
+        let listing = Listing::new(&self.client, self.version, selection, Detail::Names);
         listing.objects(Some).await
     }
 
@@ -236,11 +228,7 @@ impl FeedWriter {
                 return Ok(());
             }
             AttemptFailure::Broken(_) | AttemptFailure::Expired => None,
-            AttemptFailure::Final(error) | AttemptFailure::Unsent(error)
-                if error.retryability() == Retryability::TryAgain =>
-            {
-                None
-            }
+            AttemptFailure::Final(error) | AttemptFailure::Unsent(error) if error.passes() => None,
             AttemptFailure::Final(_)
             | AttemptFailure::Unsent(_)
             | AttemptFailure::Unreadable(_)

@@ -8,8 +8,6 @@
 //! is read once however long it is looked at. Dropping it ends all requests.
 
 mod feed;
-mod index;
-mod pods;
 mod watched;
 
 pub use watched::Watched;

@@ -1,21 +1,21 @@
 //! A reading that is kept current.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::time::Duration;
 
 use futures::future::{FutureExt, select_all};
 use futures::stream::{self, StreamExt};
 use tokio::time::Instant;
 
 use super::feed::{Feed, FeedEvent, FeedScope, FeedSubject};
-use super::index::Index;
 use crate::cluster::client::api::ApiClient;
-use crate::cluster::discovery::discover::ServedKinds;
+use crate::cluster::discovery::ServedKinds;
 use crate::cluster::error::ClusterError;
-use crate::cluster::read::claim_consumers::ClaimConsumers;
-use crate::cluster::read::devices::reading_of;
+use crate::cluster::read::devices::{ClaimConsumers, reading_of};
 use crate::cluster::read::kinds::Notes;
+use crate::cluster::read::pods::{Found, Reader};
 use crate::model::kind::for_each_kind;
-use crate::model::{Kind, Pod, Reading, Snapshot, Uid};
+use crate::model::{DeviceId, Kind, Pod, Reading, Snapshot, Uid};
 use crate::wire::{Change, Fact, Object, WatchEvent};
 
 /// Maximum number of changes that are taken in one go, between two looks.
@@ -290,3 +290,230 @@ macro_rules! feed_objects {
 }
 
 for_each_kind!(feed_objects);
+
+/// From which feed an object comes, and its name with the namespace where there is one.
+///
+/// Two feeds may know an object of the same name for a moment: one that is gone from one node, and its
+/// successor on another.
+type Key = (usize, String);
+
+/// The positions of all objects in a list, which it changes itself: an eviction of thousands of pods must not search the
+/// list for each of them.
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    positions: HashMap<Key, usize>,
+    keys: Vec<Key>,
+}
+
+impl Index {
+    /// The positions of objects that are in a list already, by their names in its order.
+    pub(super) fn of(feed: usize, names: impl Iterator<Item = String>) -> Self {
+        let keys: Vec<Key> = names.map(|name| (feed, name)).collect();
+        let numbered = keys.iter().cloned().zip(0..);
+        Self {
+            positions: numbered.collect(),
+            keys,
+        }
+    }
+
+    /// Puts `object` in the position of the one of its name, or at the end.
+    pub(super) fn put<T>(&mut self, list: &mut Vec<T>, feed: usize, name: String, object: T) {
+        let key = (feed, name);
+        let known = self.positions.get(&key);
+        if let Some(old) = known.and_then(|position| list.get_mut(*position)) {
+            *old = object;
+        } else {
+            self.positions.insert(key.clone(), list.len());
+            self.keys.push(key);
+            list.push(object);
+        }
+    }
+
+    /// Takes the object of that name out of the list, if it is there.
+    pub(super) fn take<T>(&mut self, list: &mut Vec<T>, feed: usize, name: String) -> Option<T> {
+        let position = self.positions.remove(&(feed, name))?;
+        // `keys` and `list` are changed in the same way, so a position means the same in both.
+        self.keys.swap_remove(position);
+        if let Some(moved) = self.keys.get(position) {
+            self.positions.insert(moved.clone(), position);
+        }
+        Some(list.swap_remove(position))
+    }
+
+    /// Takes all objects of a feed out of the list.
+    pub(super) fn clear<T>(&mut self, list: &mut Vec<T>, feed: usize) {
+        // Collected first, because taking one object moves another.
+        let keys = self.keys.iter().filter(|(from, _)| *from == feed);
+        for (_, name) in keys.cloned().collect::<Vec<Key>>() {
+            self.take(list, feed, name);
+        }
+    }
+}
+
+/// Maximum number of nodes that are watched one by one.
+const NODE_BY_NODE: usize = 24;
+/// Pods are asked for by name once in so long at most.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// The places to watch.
+fn places(wanted: &ClaimConsumers, snapshot: &Snapshot) -> Vec<FeedScope> {
+    match wanted.nodes(snapshot) {
+        // A PodGroup does not name its pods, so only a list of all pods shows its members.
+        Some(nodes) if nodes.len() <= NODE_BY_NODE && wanted.groups.is_empty() => {
+            let nodes = nodes.iter();
+            nodes
+                .map(|node| FeedScope::Node(node.as_str().to_owned()))
+                .collect()
+        }
+        Some(_) | None => vec![FeedScope::All],
+    }
+}
+
+impl Watched {
+    /// Keeps, of now on, the pods that use a device that `selects` chooses.
+    ///
+    /// To be called before every look, since the claims name the pods, and they change. Costs nothing
+    /// while all pods are in places that are watched. Without permission to read them, the reading has a gap.
+    ///
+    /// # Errors
+    ///
+    /// When pods cannot be read, unless permission is missing.
+    pub async fn keep_pods(
+        &mut self,
+        selects: impl Fn(&DeviceId) -> bool,
+    ) -> Result<(), ClusterError> {
+        if self.watches(Kind::Pod, &FeedScope::All) {
+            return Ok(());
+        }
+        let wanted = ClaimConsumers::new(&self.reading.snapshot, selects);
+        for place in places(&wanted, &self.reading.snapshot) {
+            self.watch_pods(place).await?;
+        }
+        if !self.missing(&wanted).is_empty() {
+            self.watch_pods(FeedScope::All).await?;
+        }
+        if self.confined {
+            self.ask(self.missing(&wanted)).await?;
+        }
+        Ok(())
+    }
+
+    /// True if some pods are read each time anew, since they cannot be watched.
+    pub fn asks_by_name(&self) -> bool {
+        !self.by_name.is_empty()
+    }
+
+    /// True if the end of some pods cannot be seen, so that force deletions are not detected.
+    pub fn misses_force_deletions(&self) -> bool {
+        self.confined || self.pods_are_polled
+    }
+
+    /// Watches the pods in a place, unless that is done or not allowed.
+    async fn watch_pods(&mut self, place: FeedScope) -> Result<(), ClusterError> {
+        if self.confined || self.watches(Kind::Pod, &place) {
+            return Ok(());
+        }
+        match self.open(Kind::Pod, place).await {
+            // The permission to list does not depend on the node, so no other list is tried.
+            Err(ClusterError::Forbidden { permission, .. }) => {
+                self.confined = true;
+                self.forget_pods();
+                self.client.notice(&format!(
+                    "no permission to {permission}: reading each pod by its name; force deletions are not detected"
+                ));
+                Ok(())
+            }
+            result => result,
+        }
+    }
+
+    /// Those of `wanted` that are not among the pods of the reading and may still exist: no other pod is ever given the
+    /// UID of one that is gone.
+    fn missing(&self, wanted: &ClaimConsumers) -> ClaimConsumers {
+        let known = self.reading.snapshot.pods.iter().map(|pod| &pod.uid);
+        let known: std::collections::BTreeSet<_> = known.filter(|_| !self.confined).collect();
+        let mut missing = ClaimConsumers::default();
+        for (name, uids) in &wanted.pods {
+            for uid in uids {
+                if !known.contains(uid) && !self.gone.contains(uid) {
+                    missing.add(name.clone(), uid.clone());
+                }
+            }
+        }
+        missing.groups.clone_from(&wanted.groups);
+        missing
+    }
+
+    async fn ask(&mut self, wanted: ClaimConsumers) -> Result<(), ClusterError> {
+        let is_fresh = self.asked.is_some_and(|at| at.elapsed() < INTERVAL);
+        let Some(version) = self.served.version_of(Kind::Pod) else {
+            return Ok(());
+        };
+        if is_fresh && wanted == self.by_name {
+            return Ok(());
+        }
+        let reader = Reader {
+            client: &self.client,
+            version,
+            wanted: &wanted,
+            note: &|_| {},
+        };
+        let mut found = Found::default();
+        let names = wanted.pods.keys().collect();
+        reader.by_name(names, &mut found).await?;
+        reader.in_namespaces(&self.gone, &mut found).await?;
+        // After a gap, a pod that was not found may still exist.
+        if found.gap.is_none() {
+            let pods = found.pods.values();
+            let there: std::collections::BTreeSet<_> = pods.map(|pod| &pod.uid).collect();
+            let uids = wanted.uids().map(|(_, uid)| uid);
+            let gone: Vec<_> = uids.filter(|uid| !there.contains(uid)).cloned().collect();
+            self.gone.extend(gone);
+        }
+        self.reading.snapshot.pods = found.pods.into_values().collect();
+        self.by_name = wanted;
+        self.asked = Some(Instant::now());
+        for warning in found.warnings {
+            if !self.reading.warnings.contains(&warning) {
+                self.reading.warnings.push(warning);
+            }
+        }
+        let gaps = &mut self.reading.gaps;
+        gaps.retain(|gap| gap.what != Kind::Pod.plural());
+        gaps.extend(found.gap);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// However objects come and go, the list holds the newest state of each that is there, by feed and name.
+        #[test]
+        fn list_is_a_map_by_name(steps in proptest::collection::vec((0..2_usize, 0..6_u8, any::<bool>()), 0..60)) {
+            let mut index = Index::default();
+            let mut list = Vec::new();
+            let mut map = std::collections::BTreeMap::new();
+            for (number, (feed, name, there)) in steps.into_iter().enumerate() {
+                let name = format!("object-{name}");
+                if there {
+                    index.put(&mut list, feed, name.clone(), (feed, name.clone(), number));
+                    map.insert((feed, name), number);
+                } else {
+                    index.take(&mut list, feed, name.clone());
+                    map.remove(&(feed, name));
+                }
+            }
+            let mut found = list.clone();
+            found.sort_unstable();
+            let expected: Vec<_> = map.iter().map(|((feed, name), number)| (*feed, name.clone(), *number)).collect();
+            prop_assert_eq!(found, expected);
+            index.clear(&mut list, 0);
+            prop_assert!(list.iter().all(|(feed, _, _)| *feed == 1));
+            prop_assert_eq!(list.len(), map.keys().filter(|(feed, _)| *feed == 1).count());
+        }
+    }
+}

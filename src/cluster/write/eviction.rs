@@ -1,27 +1,30 @@
-//! Evictions of pods through the API that respects budgets.
+//! Evictions of pods through the API that respects budgets, their deletion, and restarts of Deployments as
+//! `kubectl rollout restart` does them.
 
 use http::Method;
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::make::WriteMode;
+use super::make::{MERGE_PATCH, WriteMode};
+use super::objects::ObjectVersion;
 use crate::cluster::client::api::ApiClient;
-use crate::cluster::client::request::{Change, JSON, Read};
+use crate::cluster::client::target::{Change, JSON, Read, escaped, pod_path};
 use crate::cluster::client::write::WriteOutcome;
 use crate::cluster::error::ClusterError;
-use crate::cluster::path::escaped;
 use crate::cluster::permission::Permission;
-use crate::model::{Kind, NamespacedName, Uid};
+use crate::model::{Kind, NamespacedName, Rollout, RuleMetadata, Uid};
 
-/// Result of an eviction request.
+/// Result of the eviction or deletion of a pod, or of a restart.
 #[derive(Debug)]
-pub enum EvictionAnswer {
-    /// The pod is on its way out.
+pub enum WriteAnswer {
+    /// The pod is on its way out, or the Deployment replaces all its pods.
     Accepted,
-    /// It is gone, or another pod has its name.
-    Gone,
-    /// It may not go now, in the server's words: a budget, or several of them, keep it.
+    /// The object is gone, or not the one that it was decided on.
+    Outdated,
+    /// It may not be done now, in the words of the server (a budget, or several of them, keep the pod) or of an
+    /// admission webhook.
     Refused(String),
-    /// It is not known whether it was evicted.
+    /// It is not known whether it was done.
     Unknown(ClusterError),
 }
 
@@ -41,36 +44,19 @@ pub async fn evict(
     uid: &Uid,
     grace: Option<i64>,
     mode: WriteMode,
-) -> Result<EvictionAnswer, ClusterError> {
-    let (namespace, name) = (pod.namespace.as_str(), pod.name.as_str());
-    let query = match mode {
+) -> Result<WriteAnswer, ClusterError> {
+    let dry_run = match mode {
         WriteMode::Store => "",
         WriteMode::DryRun => "?dryRun=All",
     };
-    let target = Read {
-        path: format!(
-            "/api/v1/namespaces/{}/pods/{}/eviction{query}",
-            escaped(namespace),
-            escaped(name)
-        ),
-        accept: JSON,
-        permission: Permission::evictions(),
-    };
+    let path = format!("{}/eviction{dry_run}", pod_path(pod));
     let body = json!({
         "apiVersion": "policy/v1", "kind": "Eviction",
-        "metadata": {"name": name, "namespace": namespace},
+        "metadata": {"name": pod.name.as_str(), "namespace": pod.namespace.as_str()},
         "deleteOptions": delete_options(uid, grace),
     });
-    let change = Change {
-        method: Method::POST,
-        content_type: JSON,
-        body: body.to_string().into_bytes(),
-    };
-    match client.write(&target, &change).await {
-        WriteOutcome::Done(_) => Ok(EvictionAnswer::Accepted),
-        WriteOutcome::Unmade(error) => Err(error),
-        WriteOutcome::Refused(error) | WriteOutcome::Lost(error) => classified(error),
-    }
+    let change = Change::new(Method::POST, JSON, &body);
+    send(client, Read::json(path, Permission::evictions()), change).await
 }
 
 /// Deletes the pod with this UID, which PodDisruptionBudgets do not prevent, within `grace` seconds.
@@ -83,27 +69,10 @@ pub async fn delete_pod(
     pod: &NamespacedName,
     uid: &Uid,
     grace: i64,
-) -> Result<EvictionAnswer, ClusterError> {
-    let (namespace, name) = (pod.namespace.as_str(), pod.name.as_str());
-    let target = Read {
-        path: format!(
-            "/api/v1/namespaces/{}/pods/{}",
-            escaped(namespace),
-            escaped(name)
-        ),
-        accept: JSON,
-        permission: Permission::new("delete", Kind::Pod),
-    };
-    let change = Change {
-        method: Method::DELETE,
-        content_type: JSON,
-        body: delete_options(uid, Some(grace)).to_string().into_bytes(),
-    };
-    match client.write(&target, &change).await {
-        WriteOutcome::Done(_) => Ok(EvictionAnswer::Accepted),
-        WriteOutcome::Unmade(error) => Err(error),
-        WriteOutcome::Refused(error) | WriteOutcome::Lost(error) => classified(error),
-    }
+) -> Result<WriteAnswer, ClusterError> {
+    let target = Read::json(pod_path(pod), Permission::new("delete", Kind::Pod));
+    let options = delete_options(uid, Some(grace));
+    send(client, target, Change::new(Method::DELETE, JSON, &options)).await
 }
 
 fn delete_options(uid: &Uid, grace: Option<i64>) -> Value {
@@ -114,26 +83,81 @@ fn delete_options(uid: &Uid, grace: Option<i64>) -> Value {
     options
 }
 
+/// Restarts the Deployment, if it is in the state `on`: all its pods are replaced, by its own strategy. What a dry run
+/// answers holds at that moment only.
+///
+/// A restart names the state that it was decided on, so that one that is sent twice restarts once.
+///
+/// # Errors
+///
+/// When it was not made for another reason, such as a missing permission.
+///
+/// Upstream: `defaultObjectRestarter` of kubectl.
+pub async fn restart(
+    client: &ApiClient,
+    deployment: &NamespacedName,
+    on: &ObjectVersion,
+    at: Timestamp,
+    mode: WriteMode,
+) -> Result<WriteAnswer, ClusterError> {
+    let (namespace, name) = (deployment.namespace.as_str(), deployment.name.as_str());
+    let dry_run = match mode {
+        WriteMode::Store => "",
+        WriteMode::DryRun => "&dryRun=All",
+    };
+    let path = format!(
+        "/apis/apps/v1/namespaces/{}/deployments/{}?fieldManager={}&fieldValidation=Strict{dry_run}",
+        escaped(namespace),
+        escaped(name),
+        RuleMetadata::THIS_PROGRAM,
+    );
+    let target = Read::json(path, Permission::new("patch", Kind::Deployment));
+    let change = Change::new(Method::PATCH, MERGE_PATCH, &patch(on, at));
+    send(client, target, change).await
+}
+
+fn patch(on: &ObjectVersion, at: Timestamp) -> Value {
+    // To the second, as kubectl writes it.
+    let at = at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    json!({
+        // Preconditions: the server replies 409 Conflict if the object has another uid or resourceVersion.
+        "metadata": {"uid": on.uid, "resourceVersion": on.resource_version},
+        "spec": {"template": {"metadata": {"annotations": {Rollout::RESTARTED_AT: at}}}},
+    })
+}
+
+async fn send(
+    client: &ApiClient,
+    target: Read,
+    change: Change,
+) -> Result<WriteAnswer, ClusterError> {
+    match client.write(&target, &change).await {
+        WriteOutcome::Done(_) => Ok(WriteAnswer::Accepted),
+        WriteOutcome::Unmade(error) => Err(error),
+        WriteOutcome::Refused(error) | WriteOutcome::Lost(error) => classified(error),
+    }
+}
+
 /// Result for an error.
-fn classified(error: ClusterError) -> Result<EvictionAnswer, ClusterError> {
+fn classified(error: ClusterError) -> Result<WriteAnswer, ClusterError> {
     if matches!(
         error,
         ClusterError::NotFound { .. } | ClusterError::Conflict { .. }
     ) {
-        return Ok(EvictionAnswer::Gone);
+        return Ok(WriteAnswer::Outdated);
     }
     if let ClusterError::Refused {
         status, message, ..
     } = &error
         && keeps(*status, message)
     {
-        return Ok(EvictionAnswer::Refused(message.clone()));
+        return Ok(WriteAnswer::Refused(message.clone()));
     }
     // An admission webhook keeps it, for example because its owner asked for that.
     if let ClusterError::Invalid { message, .. } = error {
-        return Ok(EvictionAnswer::Refused(message));
+        return Ok(WriteAnswer::Refused(message));
     }
-    // A user without permission, or a request that the server does not understand, has evicted no pod.
+    // A user without permission, or a request that the server does not understand, has changed nothing.
     let is_denied = matches!(
         error,
         ClusterError::Forbidden { .. } | ClusterError::Unauthorized { .. }
@@ -142,8 +166,8 @@ fn classified(error: ClusterError) -> Result<EvictionAnswer, ClusterError> {
     if is_denied || is_refused {
         Err(error)
     } else {
-        // Everything else may have come after the eviction.
-        Ok(EvictionAnswer::Unknown(error))
+        // Everything else may have come after the change.
+        Ok(WriteAnswer::Unknown(error))
     }
 }
 
@@ -154,10 +178,9 @@ fn keeps(status: u16, message: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
     use crate::cluster::error::Server;
+    use std::sync::Arc;
 
     fn refused(status: u16, message: &str) -> ClusterError {
         ClusterError::Refused {
@@ -174,8 +197,8 @@ mod tests {
     #[test]
     fn a_budget_keeps_the_pod_and_other_failures_are_none_of_its() {
         let kept = |error| match classified(error) {
-            Ok(EvictionAnswer::Refused(message)) => Some(message),
-            Ok(EvictionAnswer::Accepted | EvictionAnswer::Gone | EvictionAnswer::Unknown(_))
+            Ok(WriteAnswer::Refused(message)) => Some(message),
+            Ok(WriteAnswer::Accepted | WriteAnswer::Outdated | WriteAnswer::Unknown(_))
             | Err(_) => None,
         };
         let several = "This pod has more than one PodDisruptionBudget, which the eviction \
@@ -186,7 +209,7 @@ mod tests {
         assert!(classified(refused(400, "what?")).is_err());
         assert!(matches!(
             classified(refused(500, "etcd is away")),
-            Ok(EvictionAnswer::Unknown(_))
+            Ok(WriteAnswer::Unknown(_))
         ));
     }
 
@@ -200,7 +223,7 @@ mod tests {
                 message: "uid".to_owned(),
             },
         ] {
-            assert!(matches!(classified(error), Ok(EvictionAnswer::Gone)));
+            assert!(matches!(classified(error), Ok(WriteAnswer::Outdated)));
         }
         let invalid = ClusterError::Invalid {
             path: path(),
@@ -208,7 +231,25 @@ mod tests {
         };
         assert!(matches!(
             classified(invalid),
-            Ok(EvictionAnswer::Refused(message)) if message == "no"
+            Ok(WriteAnswer::Refused(message)) if message == "no"
         ));
+    }
+
+    #[test]
+    fn a_restart_names_the_state_that_it_was_decided_on() {
+        let on = ObjectVersion {
+            uid: "u".to_owned(),
+            resource_version: "7".to_owned(),
+        };
+        let at = "2026-01-01T00:00:00.25Z".parse().expect("a time");
+        assert_eq!(
+            patch(&on, at),
+            json!({
+                "metadata": {"uid": "u", "resourceVersion": "7"},
+                "spec": {"template": {"metadata": {"annotations": {
+                    "kubectl.kubernetes.io/restartedAt": "2026-01-01T00:00:00Z",
+                }}}},
+            })
+        );
     }
 }

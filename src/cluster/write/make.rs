@@ -4,16 +4,13 @@ use http::Method;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::answer::{self, Deletion};
-use super::budget::Budget;
-use super::contain::contains;
-use super::objects::Objects;
-use super::removal::{self, DeletionReply, ObservedObject, Removal, RemovalVerdict};
-use super::stored::{Known, ObjectVersion, Stored};
-use crate::cluster::client::request::{self, JSON, Read};
+use super::objects::{self, Deletion, Known, ObjectVersion, Objects, Stored};
+use super::removal::{
+    self, Budget, DeletionReply, ObservedObject, Removal, RemovalVerdict, contains,
+};
+use crate::cluster::client::target::{self, JSON, Read, path_of};
 use crate::cluster::client::write::WriteOutcome;
 use crate::cluster::error::ClusterError;
-use crate::cluster::path::path_of;
 use crate::cluster::permission::Permission;
 use crate::model::RuleMetadata;
 
@@ -336,7 +333,7 @@ impl<T: Known> Objects<T> {
             ObjectChange::Create { .. }
             | ObjectChange::Apply { .. }
             | ObjectChange::Patch { .. } => {
-                let stored = answer::named(self.version, name, body)?;
+                let stored = objects::named(self.version, name, body)?;
                 if is_meant(change, &stored.object) {
                     Ok(ServerReply::Made(stored))
                 } else {
@@ -346,7 +343,7 @@ impl<T: Known> Objects<T> {
                 }
             }
             ObjectChange::Delete { on } => {
-                match answer::deletion::<T>(self.version, name, &on.uid, body)? {
+                match objects::deletion::<T>(self.version, name, &on.uid, body)? {
                     Deletion::Accepted => Ok(ServerReply::Deletes),
                     Deletion::Refused(status, message) => {
                         let error = ClusterError::Refused {
@@ -367,7 +364,7 @@ impl<T: Known> Objects<T> {
         name: &str,
         change: &ObjectChange,
         mode: WriteMode,
-    ) -> (Read, request::Change) {
+    ) -> (Read, target::Change) {
         let (verb, method, content_type) = match change {
             ObjectChange::Create { .. } => ("create", Method::POST, JSON),
             ObjectChange::Apply { .. } => ("patch", Method::PATCH, APPLY_PATCH),
@@ -380,16 +377,9 @@ impl<T: Known> Objects<T> {
             | ObjectChange::Patch { .. }
             | ObjectChange::Delete { .. } => self.path(name),
         };
-        let target = Read {
-            path: format!("{path}{}", query(change, mode)),
-            accept: JSON,
-            permission: Permission::new(verb, self.version.kind),
-        };
-        let request = request::Change {
-            method,
-            content_type,
-            body: body(change, mode).to_string().into_bytes(),
-        };
+        let path = format!("{path}{}", query(change, mode));
+        let target = Read::json(path, Permission::new(verb, self.version.kind));
+        let request = target::Change::new(method, content_type, &body(change, mode));
         (target, request)
     }
 }

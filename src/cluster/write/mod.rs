@@ -4,28 +4,20 @@
 //! resolved by reading the object again. When another client was first, the caller decides anew on what
 //! is there then, as often as one budget of tries and time allows: see [`Objects::change`].
 
-mod access;
-mod answer;
-mod budget;
-mod contain;
 mod eviction;
-mod identity;
 mod make;
 mod objects;
 mod removal;
-mod restart;
 mod review;
-mod run;
-mod stored;
-mod trial;
 
-pub use access::{AccessQuery, is_allowed};
-pub use eviction::{EvictionAnswer, delete_pod, evict};
-pub use identity::user_name;
+pub use eviction::restart;
+pub use eviction::{WriteAnswer, delete_pod, evict};
 pub use make::{ChangeDoubt, ChangeResult, ConflictAction, ObjectChange, WriteMode};
+pub use objects::{Known, ObjectVersion, Stored, Untyped};
 pub use objects::{Listed, Objects, preferred_version};
+pub use objects::{Rules, StoredRule, read_devices_with_objects};
 pub use removal::Removal;
-pub use restart::{RestartAnswer, restart};
-pub use run::run_uid;
-pub use stored::{Known, ObjectVersion, Stored, Untyped};
-pub use trial::TrialResult;
+pub use review::TrialResult;
+pub use review::run_uid;
+pub use review::user_name;
+pub use review::{AccessQuery, is_allowed};

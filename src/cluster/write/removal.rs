@@ -3,9 +3,12 @@
 //! No answer alone says that an object is gone: proxies answer in the server's place, requests are doubled
 //! on the way, and finalizers hold what was deleted.
 
-use serde_json::Value;
+use std::time::Duration;
 
-use super::stored::ObjectVersion;
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::objects::ObjectVersion;
 
 /// Outcome of a deletion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,11 +107,73 @@ pub(super) fn seen(found: Option<&Value>, on: &ObjectVersion) -> ObservedObject 
     }
 }
 
+/// More tries than any controller writes in that time.
+const TRIES: u32 = 100;
+/// Time limit: a user at a terminal wants to know that it does not work.
+const TIME: Duration = Duration::from_secs(60);
+/// The pause grows by this much with every try.
+const STEP: Duration = Duration::from_millis(5);
+
+/// Remaining tries and time.
+#[derive(Debug)]
+pub(super) struct Budget {
+    tried: u32,
+    end: Instant,
+}
+
+impl Budget {
+    /// After the first try, at `now`.
+    pub(super) fn from(now: Instant) -> Self {
+        Self {
+            tried: 1,
+            end: now.checked_add(TIME).unwrap_or(now),
+        }
+    }
+
+    /// Pause before the next try at `now`; `None` when there is to be none.
+    pub(super) fn next(&mut self, now: Instant) -> Option<Duration> {
+        if self.tried >= TRIES || now >= self.end {
+            return None;
+        }
+        let pause = STEP.saturating_mul(self.tried.saturating_sub(1));
+        self.tried = self.tried.saturating_add(1);
+        Some(pause)
+    }
+
+    /// Number of tries so far.
+    pub(super) fn tried(&self) -> u32 {
+        self.tried
+    }
+}
+
+/// True if `found` has everything that `wanted` has, at the same place; fields that a server adds are
+/// ignored. A null in `wanted` stands for a field that is not there, as in a merge patch.
+///
+/// Lists have to be equal. The fields that identify a version are ignored: `metadata.uid` and
+/// `metadata.resourceVersion`.
+pub(super) fn contains(found: &Value, wanted: &Value) -> bool {
+    within(found, wanted, &[])
+}
+
+/// Fields that name the version that a change applies to.
+const STATE: [[&str; 2]; 2] = [["metadata", "uid"], ["metadata", "resourceVersion"]];
+
+fn within(found: &Value, wanted: &Value, path: &[&str]) -> bool {
+    let Some(fields) = wanted.as_object() else {
+        return found == wanted;
+    };
+    fields.iter().all(|(name, wanted)| {
+        let mut path = path.to_vec();
+        path.push(name);
+        // Indexing a missing field gives null, which is what a null in `wanted` asks for.
+        STATE.iter().any(|state| state[..] == path[..]) || within(&found[name], wanted, &path)
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn nothing_is_deleted_before_a_read_shows_it_gone() {
@@ -170,6 +235,53 @@ mod tests {
             (Some(leaving), ObservedObject::Leaving),
         ] {
             assert_eq!(seen(found.as_ref(), &on), expected, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn tries_end_and_the_first_again_is_at_once() {
+        let now = Instant::now();
+        let mut budget = Budget::from(now);
+        assert_eq!(budget.next(now), Some(Duration::ZERO));
+        let pauses: Vec<Duration> = std::iter::from_fn(|| budget.next(now)).collect();
+        assert_eq!(pauses.len() as u32, TRIES - 2);
+        assert!(pauses.iter().sum::<Duration>() < TIME);
+        assert_eq!(budget.tried(), TRIES);
+    }
+
+    #[test]
+    fn time_ends_them_too() {
+        let now = Instant::now();
+        let mut budget = Budget::from(now);
+        assert_eq!(budget.next(now + TIME), None);
+        assert_eq!(budget.tried(), 1);
+    }
+
+    #[test]
+    fn what_the_server_adds_does_not_matter_and_what_it_lacks_does() {
+        let found = json!({
+            "metadata": {"name": "a", "uid": "1", "resourceVersion": "9", "labels": {"x": "1", "y": "2"}},
+            "spec": {"taint": {"effect": "None", "timeAdded": "2026-11-21T01:00:00Z"}, "list": [1, 2]},
+        });
+        for (wanted, expected) in [
+            (json!({}), true),
+            (json!({"metadata": {"labels": {"x": "1"}}}), true),
+            (json!({"metadata": {"labels": {"x": "2"}}}), false),
+            (json!({"metadata": {"labels": {"z": "2"}}}), false),
+            (json!({"metadata": {"labels": {"z": null}}}), true),
+            (json!({"metadata": {"labels": {"x": null}}}), false),
+            (
+                json!({"metadata": {"uid": "0", "resourceVersion": "7"}}),
+                true,
+            ),
+            (json!({"spec": {"uid": "0"}}), false),
+            (json!({"spec": {"taint": {"effect": "None"}}}), true),
+            (json!({"spec": {"taint": {"effect": "NoExecute"}}}), false),
+            (json!({"spec": {"list": [1, 2]}}), true),
+            (json!({"spec": {"list": [1]}}), false),
+            (json!({"status": {"a": 1}}), false),
+        ] {
+            assert_eq!(contains(&found, &wanted), expected, "{wanted}");
         }
     }
 }

@@ -5,9 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::read_progress::ReadProgress;
-use crate::cluster::{
-    ApiClient, ClusterError, Connection, Purpose, Retryability, Rules, ServedKinds, discover,
-};
+use crate::cluster::{ApiClient, ClusterError, Connection, Purpose, Rules, ServedKinds, discover};
 use crate::commands::context::Context;
 use crate::decide::version::{require_predictions, semantics_of};
 use crate::engine::Semantics;
@@ -68,9 +66,10 @@ pub(crate) async fn connect_client(context: &Context) -> Result<ApiClient, Failu
 
 /// Failure of a request to the cluster, with the way out, and if trying again is one.
 pub(crate) fn failed(error: ClusterError) -> Failure {
-    let status = match error.retryability() {
-        Retryability::TryAgain => ExitStatus::TryAgain,
-        Retryability::Stop => ExitStatus::Failed,
+    let status = if error.passes() {
+        ExitStatus::TryAgain
+    } else {
+        ExitStatus::Failed
     };
     let hint = error.hint();
     let failure = Failure::from(error).ending(status);

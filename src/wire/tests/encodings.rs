@@ -6,12 +6,13 @@ use serde_json::Value;
 use super::strategy::any_object;
 use crate::model::Kind;
 use crate::wire::claim::ResourceClaim;
+use crate::wire::meta::ObjectMeta;
 use crate::wire::object::Converter;
 use crate::wire::pod::{Pod, PodSpec};
 use crate::wire::protobuf::object;
 use crate::wire::shape::WireObject;
 use crate::wire::testing::{encode, version_of};
-use crate::wire::{Detail, ObjectMeta, versions_of};
+use crate::wire::{Detail, versions_of};
 
 /// Leaves out `null`, as Go does; an absent field and `null` must be the same.
 fn without_nulls(value: Value) -> Value {

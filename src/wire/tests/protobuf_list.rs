@@ -4,11 +4,11 @@ use proptest::prelude::*;
 use prost::Message;
 
 use crate::model::Kind;
+use crate::wire::meta::ObjectMeta;
 use crate::wire::pod::{Pod, PodResourceClaim, PodSpec};
 use crate::wire::testing::{envelope, field};
 use crate::wire::{
-    DecodeError, Detail, Item, ListEnd, ObjectMeta, ProtobufList, decode_protobuf_object,
-    versions_of,
+    DecodeError, Detail, Item, ListEnd, ProtobufList, decode_protobuf_object, versions_of,
 };
 
 fn pod(name: &str) -> Pod {
@@ -78,7 +78,7 @@ fn list_that_is_cut_off_is_an_error_wherever_it_is_cut() {
     for cut in 0..body.len() - 4 {
         let error = decode(&body[..cut], 16).expect_err("not whole");
         assert!(
-            matches!(error, DecodeError::Truncated { .. }),
+            error.to_string().contains("ends too early"),
             "{cut}: {error}"
         );
     }
@@ -96,10 +96,9 @@ fn anything_after_the_list_is_an_error() {
         ("nothing that means anything", &[0]),
     ] {
         let error = decode(&[&body, rest].concat(), 16).expect_err(name);
-        assert_eq!(
-            error,
-            DecodeError::TrailingBytes { kind: Kind::Pod },
-            "{name}"
+        assert!(
+            error.to_string().contains("followed by other data"),
+            "{name}: {error}"
         );
     }
 }
@@ -148,17 +147,14 @@ fn content_encoding_that_was_not_asked_for_is_an_error() {
     body.truncate(body.len() - 4);
     body.extend(field(3, b"gzip"));
     let error = decode(&body, 16).expect_err("encoded");
-    assert!(matches!(error, DecodeError::ContentEncoding { encoding, .. } if encoding == "gzip"));
+    assert!(error.to_string().contains("`gzip`"), "{error}");
 }
 
 #[test]
 fn list_of_another_kind_or_version_is_an_error() {
     for (api_version, kind) in [("v1", "NodeList"), ("v2", "PodList"), ("v1", "Pod")] {
         let error = decode(&envelope(api_version, kind, &[]), 64).expect_err(kind);
-        assert!(
-            matches!(error, DecodeError::UnexpectedKind { .. }),
-            "{error}"
-        );
+        assert!(matches!(error, DecodeError::Unusable(_)), "{error}");
     }
 }
 
@@ -187,7 +183,7 @@ fn single_object_is_what_it_says_it_is() {
     let secret = envelope("v1", "Secret", &[]);
     assert!(matches!(
         decode_protobuf_object(&secret, Detail::Attributes),
-        Err(DecodeError::UnexpectedKind { .. })
+        Err(DecodeError::Unusable(_))
     ));
 }
 

@@ -6,37 +6,14 @@ use proptest::collection::vec;
 use proptest::option::of;
 use proptest::prelude::*;
 
-use crate::wire::attribute::{AttributeEntry, CapacityEntry, DeviceAttribute, DeviceCapacity};
-use crate::wire::capacity::{
-    CapacityRequestPolicy, CapacityRequestPolicyRange, CapacityRequirements,
-};
-use crate::wire::claim::{
-    AllocationResult, DeviceAllocationResult, DeviceRequestAllocationResult, ResourceClaim,
-    ResourceClaimConsumerReference, ResourceClaimStatus,
-};
-use crate::wire::class::{CelDeviceSelector, DeviceClass, DeviceClassSpec, DeviceSelector};
-use crate::wire::container::{ContainerState, ContainerStatus, Running, Terminated};
-use crate::wire::counter::{Counter, CounterSet, DeviceCounterConsumption};
-use crate::wire::manager::{FieldsV1, ManagedFieldsEntry};
-use crate::wire::node_selector::{NodeSelector, NodeSelectorRequirement, NodeSelectorTerm};
-use crate::wire::pod::{
-    Affinity, Container, ContainerResources, EmptyDir, NodeAffinity, Pod, PodCondition,
-    PodExtendedResourceClaimStatus, PodResourceClaim, PodResourceClaimStatus, PodSchedulingGate,
-    PodSchedulingGroup, PodSpec, PodStatus, Volume, VolumeSource,
-};
-use crate::wire::request::{
-    DerivedAttribute, DeviceClaim, DeviceConstraint, DeviceRequest, DeviceSubRequest,
-    ExactDeviceRequest, ResourceClaimSpec,
-};
-use crate::wire::rule::{
-    Condition, DeviceTaintRule, DeviceTaintRuleSpec, DeviceTaintRuleStatus, RuleMeta,
-};
-use crate::wire::selector::SelectorFields;
+use crate::wire::attribute::{DeviceAttribute, DeviceCapacity};
+use crate::wire::claim::*;
+use crate::wire::meta::{ObjectMeta, OwnerReference};
+use crate::wire::pod::*;
+use crate::wire::rule::{DeviceTaint, DeviceToleration};
 use crate::wire::shape::WireObject;
-use crate::wire::slice::{Device, ResourcePool, ResourceSlice, ResourceSliceSpec};
-use crate::wire::{
-    DeviceTaint, DeviceTaintSelector, DeviceToleration, ObjectMeta, OwnerReference, Quantity, Time,
-};
+use crate::wire::slice::*;
+use crate::wire::time::{Quantity, Time};
 
 fn text() -> BoxedStrategy<Option<String>> {
     of(prop_oneof![
@@ -88,43 +65,6 @@ prop_compose! {
         ObjectMeta {
             name, namespace, uid, resource_version, generation, creation_timestamp,
             deletion_timestamp, deletion_grace_period_seconds, labels, annotations, finalizers, owner_references,
-        }
-    }
-}
-
-prop_compose! {
-    fn rule_metadata()(
-        common in metadata(),
-        labels in pairs(),
-        annotations in pairs(),
-        managed_fields in few(manager()),
-    ) -> RuleMeta {
-        RuleMeta {
-            name: common.name,
-            uid: common.uid,
-            resource_version: common.resource_version,
-            generation: common.generation,
-            creation_timestamp: common.creation_timestamp,
-            deletion_timestamp: common.deletion_timestamp,
-            deletion_grace_period_seconds: common.deletion_grace_period_seconds,
-            labels,
-            annotations,
-            owner_references: common.owner_references,
-            finalizers: common.finalizers,
-            managed_fields,
-        }
-    }
-}
-
-prop_compose! {
-    fn manager()(
-        (manager, operation, subresource) in (text(), text(), text()),
-        time in time(),
-        fields in maybe("f:(spec|metadata|status)"),
-    ) -> ManagedFieldsEntry {
-        ManagedFieldsEntry {
-            manager, operation, subresource, time,
-            fields_v1: fields.map(|name| FieldsV1 { raw: format!(r#"{{"{name}":{{}}}}"#).into_bytes() }),
         }
     }
 }
@@ -266,20 +206,18 @@ prop_compose! {
         (node_selector, all_nodes) in (maybe(node_selector()), any::<Option<bool>>()),
         consumes_counters in few(use_of_counters()),
         policy in maybe(policy()),
-        attributes in proptest::collection::btree_map(any::<String>(), maybe(attribute()), 0..4).boxed(),
-        capacity in proptest::collection::btree_map(any::<String>(), "[0-9]{1,4}(Ki|Gi|m)?", 0..3),
+        attributes in proptest::collection::btree_map(any::<String>(), attribute(), 0..4).boxed(),
+        capacity in proptest::collection::btree_map(any::<String>(), quantity(), 0..3),
         taints in few(taint()),
         allow_multiple_allocations in any::<Option<bool>>(),
     ) -> Device {
-        let attributes = attributes.into_iter();
-        let capacity = capacity.into_iter();
+        let capacity = capacity.into_iter().map(|(name, value)| {
+            (name, DeviceCapacity { value: Some(value), request_policy: policy.clone() })
+        });
+        let capacity = capacity.collect();
         Device {
             name, node_name, taints, allow_multiple_allocations, node_selector, all_nodes, consumes_counters,
-            attributes: attributes.map(|(name, value)| AttributeEntry { name: Some(name), value }).collect(),
-            capacity: capacity.map(|(name, text)| CapacityEntry {
-                name: Some(name),
-                value: Some(DeviceCapacity { value: Some(Quantity { text: Some(text) }), request_policy: policy.clone() }),
-            }).collect(),
+            attributes, capacity,
         }
     }
 }
@@ -340,35 +278,6 @@ fn selectors() -> impl Strategy<Value = Vec<DeviceSelector>> {
     few(maybe(text()).prop_map(|cel| DeviceSelector {
         cel: cel.map(|expression| CelDeviceSelector { expression }),
     }))
-}
-
-prop_compose! {
-    fn condition()(
-        (r#type, status, reason, message) in (text(), text(), text(), text()),
-        observed_generation in any::<Option<i64>>(),
-        last_transition_time in time(),
-    ) -> Condition {
-        Condition { r#type, status, observed_generation, last_transition_time, reason, message }
-    }
-}
-
-prop_compose! {
-    fn rule()(
-        metadata in maybe(rule_metadata()),
-        selector in maybe((text(), text(), text())),
-        taint in maybe(taint()),
-        conditions in maybe(few(condition())),
-    ) -> DeviceTaintRule {
-        let device_selector = selector.map(|(driver, pool, device)| DeviceTaintSelector {
-            known: SelectorFields { driver, pool, device },
-            unknown: Vec::new(),
-        });
-        DeviceTaintRule {
-            metadata,
-            spec: Some(DeviceTaintRuleSpec { device_selector, taint }),
-            status: conditions.map(|conditions| DeviceTaintRuleStatus { conditions }),
-        }
-    }
 }
 
 prop_compose! {
@@ -461,12 +370,11 @@ fn class() -> impl Strategy<Value = DeviceClass> {
     )
 }
 
-/// An object of any kind.
+/// An object of any kind that servers send as protobuf.
 pub(super) fn any_object() -> impl Strategy<Value = WireObject> {
     prop_oneof![
         slice().prop_map(WireObject::ResourceSlice).boxed(),
         claim().prop_map(WireObject::ResourceClaim).boxed(),
-        rule().prop_map(WireObject::DeviceTaintRule).boxed(),
         class().prop_map(WireObject::DeviceClass).boxed(),
         pod().prop_map(WireObject::Pod).boxed(),
     ]

@@ -80,7 +80,7 @@ fn nodes_and_budgets_of_a_dump_are_facts() {
     assert_eq!(
         warnings,
         [
-            "Node node-1 has a time in status.conditions[1].lastHeartbeatTime that is out of \
+            "Node node-1 has a time in lastHeartbeatTime that is out of \
              range; 9999-12-30T22:00:00Z is used",
             "PodDisruptionBudget ml/train has a selector with the unknown operator `Later`",
         ]

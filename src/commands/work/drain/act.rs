@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::units::UnitDrain;
-use crate::cluster::{EvictionAnswer, ObjectVersion, RestartAnswer, WriteMode, evict, restart};
+use crate::cluster::{ObjectVersion, WriteAnswer, WriteMode, evict, restart};
 use crate::commands::work::changer::Changer;
 use crate::commands::work::connect::failed;
 use crate::decide::RulePatch;
@@ -47,12 +47,12 @@ impl UnitDrain<'_> {
         )
         .await;
         Ok(match answer.map_err(failed)? {
-            EvictionAnswer::Accepted => {
+            WriteAnswer::Accepted => {
                 lines.leaving.insert(pod.uid.clone(), name.clone());
                 EvictionReply::Accepted
             }
-            EvictionAnswer::Gone => EvictionReply::Gone,
-            EvictionAnswer::Refused(message) => {
+            WriteAnswer::Outdated => EvictionReply::Gone,
+            WriteAnswer::Refused(message) => {
                 let line = refusal_line(pod, &message);
                 if lines.refused.get(&pod.uid) != Some(&line) {
                     printer.note(&format!("{line}, trying again"));
@@ -60,7 +60,7 @@ impl UnitDrain<'_> {
                 }
                 EvictionReply::Refused(message)
             }
-            EvictionAnswer::Unknown(error) => {
+            WriteAnswer::Unknown(error) => {
                 printer.warn(&format!(
                     "cannot tell whether pod {name} was evicted: {error}; checking again"
                 ));
@@ -91,15 +91,15 @@ impl UnitDrain<'_> {
         let on = object_version(owner, state);
         let answer = restart(client, &state.owner, &on, at, WriteMode::Store).await;
         match answer.map_err(failed)? {
-            RestartAnswer::Accepted => printer.note(&format!("restarted {name}")),
+            WriteAnswer::Accepted => printer.note(&format!("restarted {name}")),
             // It is read again before the next try.
-            RestartAnswer::Changed => return Ok(()),
-            RestartAnswer::Refused(message) => {
+            WriteAnswer::Outdated => return Ok(()),
+            WriteAnswer::Refused(message) => {
                 printer.warn(&format!("{name} cannot be restarted: {message}"));
                 run.cannot_restart(owner);
                 return Ok(());
             }
-            RestartAnswer::Unknown(error) => printer.warn(&format!(
+            WriteAnswer::Unknown(error) => printer.warn(&format!(
                 "cannot tell whether {name} was restarted: {error}; checking again"
             )),
         }

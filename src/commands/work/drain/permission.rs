@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::act::object_version;
-use crate::cluster::{AccessQuery, Permission, Purpose, RestartAnswer, WriteMode, restart};
+use crate::cluster::{AccessQuery, Permission, Purpose, WriteAnswer, WriteMode, restart};
 use crate::commands::work::access::{refuse_missing, try_evictions};
 use crate::commands::work::connect::failed;
 use crate::commands::work::mutation_context::MutationContext;
@@ -39,13 +39,13 @@ pub(super) async fn check_evictions(
         let at = mutation.view.now;
         let tried = restart(client, &state.owner, &on, at, WriteMode::DryRun).await;
         match tried.map_err(|error| unchanged(failed(error)))? {
-            RestartAnswer::Accepted | RestartAnswer::Changed => {}
-            RestartAnswer::Refused(message) => {
+            WriteAnswer::Accepted | WriteAnswer::Outdated => {}
+            WriteAnswer::Refused(message) => {
                 let owner = state.describe();
                 let text = format!("{owner} cannot be restarted: {message}");
                 return Err(unchanged(Failure::refused(text)));
             }
-            RestartAnswer::Unknown(error) => return Err(unchanged(failed(error))),
+            WriteAnswer::Unknown(error) => return Err(unchanged(failed(error))),
         }
     }
     Ok(())

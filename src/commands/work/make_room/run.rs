@@ -5,9 +5,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 use super::prepare::Prepared;
-use crate::cluster::{
-    Detail, EvictionAnswer, PodQuery, PodQueryResult, WriteMode, delete_pod, evict,
-};
+use crate::cluster::{Detail, PodQuery, PodQueryResult, WriteAnswer, WriteMode, delete_pod, evict};
 use crate::commands::context::Context;
 use crate::commands::work::changer::Changer;
 use crate::commands::work::cluster_view::{ClusterView, ReadState};
@@ -127,11 +125,11 @@ impl RoomEvictions<'_> {
         Ok(self.reply(pod, answer.map_err(failed)?))
     }
 
-    fn reply(&self, pod: &PlannedEviction, answer: EvictionAnswer) -> EvictionReply {
+    fn reply(&self, pod: &PlannedEviction, answer: WriteAnswer) -> EvictionReply {
         let message = match answer {
-            EvictionAnswer::Accepted | EvictionAnswer::Gone => return EvictionReply::Accepted,
-            EvictionAnswer::Refused(message) => message,
-            EvictionAnswer::Unknown(error) => format!("no valid response: {error}"),
+            WriteAnswer::Accepted | WriteAnswer::Outdated => return EvictionReply::Accepted,
+            WriteAnswer::Refused(message) => message,
+            WriteAnswer::Unknown(error) => format!("no valid response: {error}"),
         };
         let text = format!("pod {} is not evicted, trying again: {message}", pod.name);
         self.context.printer.note(&text);

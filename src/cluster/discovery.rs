@@ -10,13 +10,11 @@ use std::sync::Arc;
 use futures::future::{join, join_all};
 use serde::Deserialize;
 
-use super::enablement;
-use super::resources::{Resources, resources_of};
-use crate::cluster::client::api::ApiClient;
-use crate::cluster::client::document::document;
+use crate::cluster::client::ApiClient;
+use crate::cluster::client::target::path_of;
+use crate::cluster::client::write::document;
 use crate::cluster::error::ClusterError;
-use crate::cluster::path::path_of;
-use crate::model::{Kind, Minor, Warning};
+use crate::model::{Kind, Minor, Serving, Warning};
 use crate::wire::{Version, versions_of};
 
 /// Kinds and versions that a server serves.
@@ -69,7 +67,7 @@ pub async fn discover(client: &ApiClient) -> Result<ServedKinds, ClusterError> {
         return Err(ClusterError::NotServed {
             server: Arc::clone(client.server()),
             kind: Kind::ResourceSlice,
-            advice: enablement::how_to_serve_devices(served.version),
+            advice: how_to_serve_devices(served.version),
         });
     }
     Ok(served)
@@ -165,7 +163,7 @@ fn findings(kinds: &BTreeMap<Kind, &'static Version>, version: Option<Minor>) ->
             code: "devices-not-served",
             message: "the server does not serve resourceslices, so there are no devices to taint"
                 .to_owned(),
-            fix: Some(enablement::how_to_serve_devices(version)),
+            fix: Some(how_to_serve_devices(version)),
         }];
     }
     vec![Warning {
@@ -173,7 +171,7 @@ fn findings(kinds: &BTreeMap<Kind, &'static Version>, version: Option<Minor>) ->
         message: "the server does not serve devicetaintrules: only taints set by drivers have an \
             effect"
             .to_owned(),
-        fix: Some(enablement::how_to_serve_rules(version)),
+        fix: Some(how_to_serve_rules(version)),
     }]
 }
 
@@ -308,4 +306,149 @@ async fn probe_kind(
         }
     }
     Ok(None)
+}
+
+/// Advice to get a kind from a server of version `minor` that does not serve it.
+pub(crate) fn how_to_serve(kind: Kind, minor: Option<Minor>) -> String {
+    match kind.serving() {
+        Serving::Rules => how_to_serve_rules(minor),
+        Serving::Devices => how_to_serve_devices(minor),
+        Serving::MutatingPolicies => how_to_serve_mutating_policies(minor),
+        Serving::Always => {
+            format!(
+                "every Kubernetes version that has device taints serves {} by default: check whether \
+                 --runtime-config of kube-apiserver disables this API",
+                kind.plural()
+            )
+        }
+        Serving::ByController => "install their controller".to_owned(),
+        Serving::PodGroups => {
+            "in 1.37, start kube-apiserver with --runtime-config=scheduling.k8s.io/v1beta1=true"
+                .to_owned()
+        }
+    }
+}
+
+/// Advice to get slices and claims from a server of version `minor` that has none.
+pub(crate) fn how_to_serve_devices(minor: Option<Minor>) -> String {
+    match minor {
+        Some(found) if found.minor < 34 => unsupported(found.minor),
+        Some(_) | None => "check --runtime-config and the feature gate DynamicResourceAllocation of \
+                           kube-apiserver: Kubernetes 1.34 and later serve resource.k8s.io/v1 by default"
+            .to_owned(),
+    }
+}
+
+/// Advice for a version that is not supported.
+fn unsupported(minor: u32) -> String {
+    format!("upgrade the cluster: Kubernetes 1.{minor} is not supported, 1.35 and later are")
+}
+
+/// Advice to get rules from a server of version `minor` that has devices and no rules.
+pub(crate) fn how_to_serve_rules(minor: Option<Minor>) -> String {
+    let (version, gates) = match minor.map(|found| found.minor) {
+        Some(minor @ 0..=34) => return unsupported(minor),
+        Some(35) => ("v1alpha3", "gates DRADeviceTaints and DRADeviceTaintRules"),
+        // DRADeviceTaints is on by default since 1.36.
+        Some(36) => ("v1beta2", "gate DRADeviceTaintRules"),
+        Some(_) | None => {
+            return "check --runtime-config of kube-apiserver: Kubernetes 1.37 and later serve \
+                    DeviceTaintRules by default, 1.35 and 1.36 with the feature gate DRADeviceTaintRules"
+                .to_owned();
+        }
+    };
+    format!(
+        "start kube-apiserver with --runtime-config=resource.k8s.io/{version}=true, and turn on the feature \
+         {gates} in kube-apiserver, kube-scheduler and kube-controller-manager"
+    )
+}
+
+/// Advice to get mutating admission policies from a server of version `minor` that has none.
+fn how_to_serve_mutating_policies(minor: Option<Minor>) -> String {
+    if minor.is_some_and(|found| found.minor == 35) {
+        "start kube-apiserver with --runtime-config=admissionregistration.k8s.io/v1beta1=true and the feature \
+         gate MutatingAdmissionPolicy"
+            .to_owned()
+    } else {
+        "check --runtime-config of kube-apiserver: Kubernetes 1.36 and later serve MutatingAdmissionPolicies by \
+         default"
+            .to_owned()
+    }
+}
+
+/// The resources of one version.
+#[derive(Default, Deserialize)]
+pub(super) struct Resources {
+    #[serde(default)]
+    resources: Vec<Resource>,
+}
+
+#[derive(Deserialize)]
+struct Resource {
+    name: String,
+    #[serde(default)]
+    verbs: Vec<String>,
+}
+
+impl Resources {
+    /// True if all objects of the resource can be listed.
+    pub(super) fn can_list(&self, plural: &str) -> bool {
+        let mut resources = self.resources.iter();
+        resources.any(|found| found.name == plural && found.verbs.iter().any(|verb| verb == "list"))
+    }
+}
+
+/// Resources of a version, as the server lists them; nothing when it does not have the version.
+///
+/// # Errors
+///
+/// As any read.
+pub(super) async fn resources_of(
+    client: &ApiClient,
+    api_version: &str,
+) -> Result<Resources, ClusterError> {
+    match document(client, format!("/apis/{api_version}")).await {
+        // Not served, or turned off between two requests.
+        Err(ClusterError::NotFound { .. }) => Ok(Resources::default()),
+        resources => resources,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_is_advised_on_by_itself() {
+        let version = Some(Minor {
+            minor: 36,
+            patch: None,
+        });
+        for kind in Kind::ALL {
+            let advice = how_to_serve(kind, version);
+            let is_installed = kind.serving() == Serving::ByController;
+            let way = if is_installed {
+                "install"
+            } else {
+                "--runtime-config"
+            };
+            assert!(advice.contains(way), "{kind}: {advice}");
+            let about_rules = advice.contains("DRADeviceTaintRules");
+            assert_eq!(about_rules, kind == Kind::DeviceTaintRule, "{kind}");
+        }
+    }
+
+    #[test]
+    fn what_is_missing_depends_on_the_version() {
+        let advice = |minor| how_to_serve_rules(Some(Minor { minor, patch: None }));
+        for (minor, word) in [
+            (34, "1.34 is not supported"),
+            (35, "DRADeviceTaintRules"),
+            (36, "v1beta2=true"),
+            (37, "by default"),
+            (40, "by default"),
+        ] {
+            assert!(advice(minor).contains(word), "{minor}: {}", advice(minor));
+        }
+    }
 }
