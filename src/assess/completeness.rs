@@ -4,8 +4,12 @@
 //! counted from what is missing: without the pods it is still known which devices a taint selects, and
 //! without the slices still which pods it evicts.
 
-use crate::model::{Affects, Count, Counted, Gap, Kind};
+use super::availability::Availabilities;
+use crate::engine::Semantics;
+use crate::model::{Affects, Count, Counted, Gap, Kind, Reading};
 use crate::naming::phrase::each_once;
+use jiff::Timestamp;
+use std::ops::Deref;
 
 /// Something that reports count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -122,6 +126,68 @@ fn concerns(gap: &Gap, subject: CountSubject) -> bool {
         Some(Counted::Budgets) => subject == CountSubject::Budgets,
         Some(Counted::Workloads) => subject == CountSubject::Workloads,
         Some(Counted::Nodes) => subject == CountSubject::Nodes,
+    }
+}
+
+/// Basis of answers about devices, claims and rules. Pods need not have been read, so it has no verdicts on
+/// them: [`Basis`] has.
+#[derive(Clone, Copy, Debug)]
+pub struct DeviceBasis<'a> {
+    /// The snapshot and where it is from.
+    pub reading: &'a Reading,
+    /// The Kubernetes behaviour that was applied.
+    pub semantics: &'a Semantics,
+    /// The instant for which the question was answered.
+    pub now: Timestamp,
+}
+
+/// Basis of answers about pods: the pods of the devices in question were read.
+#[derive(Clone, Copy, Debug)]
+pub struct Basis<'a>(DeviceBasis<'a>);
+
+impl DeviceBasis<'_> {
+    /// True if all claims are known: without them it is unknown which devices are in use.
+    pub fn knows_usage(&self) -> bool {
+        ReportCompleteness::new(&self.reading.gaps).is_complete(CountSubject::Allocated)
+    }
+}
+
+impl DeviceBasis<'_> {
+    /// Reports whether all claims and taints are known, so that a device can be known to be free.
+    pub fn knows_free_devices(&self) -> bool {
+        let availabilities = Availabilities::new(self.reading);
+        let completeness = availabilities.completeness();
+        [CountSubject::Holders, CountSubject::Taints]
+            .into_iter()
+            .all(|subject| completeness.is_complete(subject))
+    }
+}
+
+impl<'a> Basis<'a> {
+    /// The basis of answers for the instant `now`; `reading` has the pods of the devices in question.
+    pub fn new(reading: &'a Reading, semantics: &'a Semantics, now: Timestamp) -> Self {
+        Self(DeviceBasis {
+            reading,
+            semantics,
+            now,
+        })
+    }
+
+    /// This basis, if Kubernetes behaved as `semantics` say.
+    #[must_use]
+    pub fn with_semantics(self, semantics: &'a Semantics) -> Self {
+        Self(DeviceBasis {
+            semantics,
+            ..self.0
+        })
+    }
+}
+
+impl<'a> Deref for Basis<'a> {
+    type Target = DeviceBasis<'a>;
+
+    fn deref(&self) -> &DeviceBasis<'a> {
+        &self.0
     }
 }
 

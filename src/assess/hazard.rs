@@ -6,9 +6,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::assessment::Severity;
 use super::completeness::CountSubject;
 use super::evidence::{self, HazardEvidence, HazardReason};
-use super::severity::Severity;
 use crate::engine::{PodImpact, Verdict};
 
 /// Pods to which a hazard applies.

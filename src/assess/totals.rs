@@ -1,20 +1,18 @@
 //! Counts of an answer, as far as they are known: every object once, however many taints, claims or devices
 //! lead to it.
 
-use std::collections::BTreeSet;
-
-use jiff::Timestamp;
-
-use super::completeness::{CountSubject, ReportCompleteness};
-use super::disruption_facts::DisruptionFacts;
+use super::assessment::{Outcome, PodAssessment, Severity};
+use super::completeness::{Basis, CountSubject, ReportCompleteness};
 use super::hazard::Hazard;
-use super::outcome::Outcome;
-use super::pod::PodAssessment;
-use super::severity::Severity;
-use crate::engine::Impact;
-use crate::engine::disruption::BudgetAnswer;
-use crate::engine::workloads::Recovering;
-use crate::model::Count;
+use super::replacements::{Replacements, Sibling};
+use crate::engine;
+use crate::engine::disruption::{BudgetAnswer, Disruption};
+use crate::engine::job_fate::{JobFate, job_fates};
+use crate::engine::workloads::{Recovering, recovering};
+use crate::engine::{Impact, RuleImpact, Workloads};
+use crate::model::{Count, Gap, Kind, Reading, Uid};
+use jiff::Timestamp;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Counts over all considered taints together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -347,4 +345,146 @@ impl<'t, 'a> Tally<'t, 'a> {
 
 fn distinct<T: Ord>(things: impl Iterator<Item = T>) -> usize {
     things.collect::<BTreeSet<_>>().len()
+}
+
+/// Counts of the eviction controller for one taint.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TaintCounts {
+    /// Selected devices in the newest generation of each pool.
+    pub published_devices: Count,
+    /// Selected devices in allocated claims; a shared device counts once per share.
+    pub allocated_devices: Count,
+    /// Pods that would be evicted, now or later; pods that are already terminating are not counted.
+    pub pods: Count,
+    /// Namespaces of the pods that would be evicted.
+    pub namespaces: Count,
+}
+
+impl TaintCounts {
+    /// Counts for a considered taint. One that never evicts evicts no pod, whichever pods exist.
+    pub fn of(rule: &RuleImpact<'_>, completeness: &ReportCompleteness<'_>) -> Self {
+        let counts = &rule.counts;
+        let evicted = |number| {
+            if rule.proposed.taint.effect.evicts() {
+                completeness.count(CountSubject::Pods, number)
+            } else {
+                Count::known(number)
+            }
+        };
+        Self {
+            published_devices: completeness
+                .count(CountSubject::Published, counts.published_devices),
+            allocated_devices: completeness
+                .count(CountSubject::Allocated, counts.allocated_devices),
+            pods: evicted(counts.pods),
+            namespaces: evicted(counts.namespaces),
+        }
+    }
+
+    /// True if each of them is known.
+    pub fn is_exact(&self) -> bool {
+        let all = [
+            self.published_devices,
+            self.allocated_devices,
+            self.pods,
+            self.namespaces,
+        ];
+        all.into_iter().all(|count| count.exact().is_some())
+    }
+}
+
+/// Facts beyond a pod itself that show the harm of its eviction.
+pub struct DisruptionFacts<'a> {
+    /// Effect on budgets.
+    pub disruption: Disruption<'a>,
+    /// Effect on workloads.
+    pub workloads: Workloads<'a>,
+    /// Effect on the Jobs of lost pods, by pod.
+    pub jobs: BTreeMap<&'a Uid, JobFate>,
+    /// Workloads that have not recovered from something else, and lose pods.
+    pub recovering: Recovering,
+    /// Replacements for claims that lose their devices.
+    pub replacements: Replacements,
+    /// Pods that stay on the same hardware, by device.
+    pub siblings: Vec<Sibling>,
+    /// Gaps of these facts, budgets and workloads aside.
+    pub gaps: Vec<Gap>,
+}
+
+impl<'a> DisruptionFacts<'a> {
+    /// Of an answer.
+    pub fn of(impact: &Impact<'a>, basis: &Basis<'a>) -> Self {
+        let reading = basis.reading;
+        let (replacements, unplaced) = Replacements::of(impact, basis);
+        Self {
+            disruption: engine::disruption(impact, &reading.snapshot.budgets, basis.now),
+            workloads: engine::workloads(impact, reading),
+            jobs: job_fates(impact, reading),
+            recovering: recovering(impact, reading),
+            siblings: Sibling::of(impact, basis),
+            gaps: unread(impact, reading)
+                .into_iter()
+                .chain(unplaced)
+                .collect(),
+            replacements,
+        }
+    }
+
+    /// Everything that is not known of it.
+    pub(super) fn gaps(&self) -> impl Iterator<Item = &Gap> {
+        let known = self.disruption.gaps.iter().chain(&self.workloads.gaps);
+        known.chain(&self.gaps)
+    }
+}
+
+/// Gaps of an answer about evictions whose budgets and nodes were not read; empty where they were read, or
+/// where the reason is among the gaps already.
+fn unread(impact: &Impact<'_>, reading: &Reading) -> Vec<Gap> {
+    let mut evicted = impact.pods.iter().filter(|pod| pod.is_evicted()).peekable();
+    if evicted.peek().is_none() {
+        return Vec::new();
+    }
+    let has_node = evicted.any(|pod| pod.pod.node.is_some());
+    let kinds = [Kind::PodDisruptionBudget]
+        .into_iter()
+        .chain(has_node.then_some(Kind::Node));
+    // A gap that was noted has the reason; the general one would repeat it without.
+    let is_told = |kind: Kind| reading.gaps.iter().any(|gap| gap.kind() == Some(kind));
+    kinds
+        .filter(|kind| !is_told(*kind))
+        .filter_map(|kind| reading.without(kind))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::{PodImpact, Verdict};
+    use crate::report::testing::{evicted, impact, pod, reading, with_verdict};
+
+    #[test]
+    fn budgets_and_nodes_that_were_not_read_are_missing_where_pods_are_evicted() {
+        let mut reading = reading();
+        reading.known.remove(&Kind::PodDisruptionBudget);
+        reading.known.remove(&Kind::Node);
+        let running = pod("team-a", "train-0");
+        let mut queued = pod("team-a", "train-1");
+        queued.node = None;
+        let kinds = |pods: Vec<PodImpact<'_>>, reading: &Reading| -> Vec<Option<Kind>> {
+            let gaps = unread(&impact(pods), reading);
+            gaps.iter().map(Gap::kind).collect()
+        };
+        let staying = || with_verdict(&running, Verdict::Tolerates);
+        let (budgets, nodes) = (Some(Kind::PodDisruptionBudget), Some(Kind::Node));
+        assert_eq!(kinds(vec![staying()], &reading), []);
+        assert_eq!(
+            kinds(vec![evicted(&queued, 0), staying()], &reading),
+            [budgets]
+        );
+        let both = || vec![evicted(&queued, 0), evicted(&running, 0)];
+        assert_eq!(kinds(both(), &reading), [budgets, nodes]);
+        // A gap with a reason is not repeated without it.
+        reading.gaps = vec![Gap::of(Kind::Node, "denied")];
+        assert_eq!(kinds(both(), &reading), [budgets]);
+    }
 }

@@ -20,7 +20,7 @@ use crate::error::{ExitStatus, Failure};
 use crate::model::{self, DeviceTaintRule, Gap, Kind, Warning};
 use crate::report::RuleDescriptions;
 use crate::report::description::{RuleDescription, Subject};
-use crate::report::events::events_about;
+use crate::report::remaining_pods::events_about;
 
 /// Show rules, their conditions, and what delays each eviction
 ///

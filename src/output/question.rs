@@ -9,7 +9,7 @@ use std::io;
 use dialoguer::console::{Key, Term};
 
 use super::escape;
-use super::wrap::hanging;
+use super::escape::hanging;
 
 /// Reason why there is no answer.
 #[derive(Debug, thiserror::Error)]

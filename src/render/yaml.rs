@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-use super::error::RenderError;
+use super::format::RenderError;
 use super::json::escaped;
 use crate::output::escape::is_hostile;
 

@@ -4,9 +4,9 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::reference;
 use super::rule_lifecycle::{NO_CONDITION, remaining_line, times, why};
-use super::time::Time;
+use super::taint;
+use super::taint::Time;
 use crate::engine::forced_deletions::{PodEnd, UnreleasedPod};
 use crate::engine::holders::HoldingClaim;
 use crate::engine::rule_lifecycle::{EvictionObstacle, EvictionStatus, PendingEviction};
@@ -156,7 +156,7 @@ impl Blocker {
         let leaving = leaving.map(|left| (left.pod.name.clone(), why(&left.obstacle, now)));
         Self {
             leaving: leaving.collect(),
-            uid: reference::known(&holder.claim.uid),
+            uid: taint::known(&holder.claim.uid),
             node: pod.and_then(|pod| pod.node.as_ref().map(ToString::to_string)),
             ..Self::of(BlockerReason::Held, message).named(claim)
         }
@@ -191,7 +191,7 @@ impl Blocker {
             .map_or_else(String::new, |node| format!(" on {node}"));
         let message = format!("{}{place}: {}", left.pod.name, why(&left.obstacle, now));
         Self {
-            uid: reference::known(&left.pod.uid),
+            uid: taint::known(&left.pod.uid),
             node,
             since_time: since.map(Time),
             until_time: until.map(Time),

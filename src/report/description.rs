@@ -3,16 +3,16 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::condition::Condition;
-use super::events::Event;
 use super::metadata::{API_VERSION, Incomplete, Metadata, Warning, views};
+use super::remaining_pods::Event;
+use super::remaining_pods::NotEvictedPod;
 use super::remaining_pods::{self, RemainingPod};
 use super::rule_lifecycle::NO_CONDITION;
 use super::rules::resource_name;
 use super::table::{NONE, Section, Shown, View, optional};
+use super::taint::Condition;
 use super::taint::Taint;
-use super::time::Time;
-use super::unevicted_pods::NotEvictedPod;
+use super::taint::Time;
 use crate::assess::{self, Basis, ReportCompleteness};
 use crate::engine::holders::staying;
 use crate::engine::rule_lifecycle::{EvictionStatus, PendingEviction};
@@ -23,8 +23,8 @@ use crate::model::{DeviceTaintRule, Effect, FieldManager, RuleMetadata};
 use crate::naming::age::human_duration;
 use crate::naming::device;
 use crate::naming::phrase::counted;
-use crate::report::bounds::Bounds;
 use crate::report::impact::Selector;
+use crate::report::metadata::Bounds;
 
 /// Report of `describe` for one rule: its creator, its condition, and the pods that it affects.
 ///

@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 
-use super::answer::{Answer, beside};
 use super::description::RuleDescription;
 use super::metadata::{API_VERSION, Incomplete, Metadata, Warning};
+use super::metadata::{Answer, beside};
 use super::table::{Heading, Section, View};
 use crate::naming::phrase::counted;
 

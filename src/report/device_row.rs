@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::attributes::AttributeView;
-use super::reference::ObjectReference;
+use super::taint::ObjectReference;
 use super::taint::Taint;
 use crate::assess::{Availabilities, Availability, CountSubject};
 use crate::engine::{Consumer, DeviceState};

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::device_row::DeviceRow;
-use super::reference::ObjectReference;
 use super::table::{Column, Group, Grouped, Table, UNKNOWN_COUNT, first_of, optional};
+use super::taint::ObjectReference;
 use super::taint::Taint;
 use crate::assess::Availability;
 use crate::naming::phrase::few;

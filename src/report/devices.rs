@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::answer::Answer;
 use super::attributes::{attributes_of, capacity_of};
 use super::device_counts::{DriverCounts, summary};
 use super::device_row::DeviceRow;
 use super::device_table::{admin_line, grouped, table};
+use super::metadata::Answer;
 use super::metadata::{API_VERSION, Incomplete, Metadata, Warning, views};
 use super::table::{Headers, Section, Shown, View};
 use crate::assess::{Availabilities, DeviceBasis};

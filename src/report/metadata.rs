@@ -1,15 +1,15 @@
 //! Metadata of reports: cluster, source, time and gaps.
 
-use std::collections::{BTreeMap, BTreeSet};
-
+use super::table::{Section, Shown, Tone, View};
+use super::taint::{Time, pascal_case};
+use crate::assess::{DeviceBasis, ReportCompleteness};
+use crate::model;
+use crate::model::Count;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::casing::pascal_case;
-use super::time::Time;
-use crate::assess::{DeviceBasis, ReportCompleteness};
-use crate::model;
 pub use crate::model::API_VERSION;
 
 /// Source of a report: the cluster, and the data that was read.
@@ -238,4 +238,180 @@ pub fn views<'a, M: Ord + 'a, V: From<&'a M>>(lists: &[&'a [M]]) -> Vec<V> {
         .filter(|entry| seen.insert(*entry))
         .map(V::from)
         .collect()
+}
+
+/// A report that answers a question. Its printers print all of this too.
+pub trait Answer: View {
+    /// Oddities that do not keep the question from being answered.
+    fn warnings(&self) -> &[Warning];
+
+    /// True if the report itself contains `warning`, so that it need not be printed beside it.
+    fn mentions(&self, _warning: &Warning) -> bool {
+        false
+    }
+
+    /// Missing data.
+    fn incomplete(&self) -> &[Incomplete];
+
+    /// True if the report itself lists the missing data, in every format but names alone. Otherwise it is
+    /// printed beside it.
+    fn says_what_is_not_known(&self) -> bool {
+        true
+    }
+
+    /// Reason not to go on; absent where there is none.
+    fn refusal(&self) -> Option<String> {
+        None
+    }
+
+    /// True if nothing was found.
+    fn is_empty(&self) -> bool {
+        false
+    }
+}
+
+/// Sections near the head of every page: warnings and missing data. A page is passed on without standard error.
+pub(super) fn beside(warnings: &[Warning], incomplete: &[Incomplete]) -> [Section; 2] {
+    let list = |title, lines| {
+        // Only in pages: other formats have it on standard error, or in sections of the report itself.
+        let list = Section::list(title, lines).shown(Shown::Page);
+        list.toned(Tone::Doubtful)
+    };
+    [
+        list("Warnings", warnings.iter().map(Warning::line).collect()),
+        list(
+            "Incomplete report. Unknown",
+            incomplete.iter().map(Incomplete::line).collect(),
+        ),
+    ]
+}
+
+/// Bounds of a count that is not exact.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Bounds {
+    /// The count to which the bounds belong: its name or path in the object that has the field `bounds`, for example
+    /// `severities.dangerPodCount`. The count itself is null, or counts only the known data.
+    pub field: String,
+    /// Lower bound of the count.
+    pub at_least: usize,
+    /// Upper bound of the count; null if there is none.
+    pub at_most: Option<usize>,
+}
+
+impl Bounds {
+    /// The bounds, by field, of the counts whose number is not known.
+    pub fn of(counts: &[(&str, Count)]) -> Vec<Self> {
+        // Only those: the list is empty, and so absent from JSON, where every number can be taken as it is.
+        let uncertain = counts.iter().filter(|(_, count)| count.exact().is_none());
+        uncertain
+            .map(|(name, count)| Self {
+                field: (*name).to_owned(),
+                at_least: count.least(),
+                at_most: count.most(),
+            })
+            .collect()
+    }
+}
+
+/// The warnings about a snapshot and its gaps, a line each.
+pub fn lines(warnings: &[model::Warning], gaps: &[model::Gap]) -> Vec<String> {
+    let warnings = warnings.iter().map(|warning| Warning::from(warning).line());
+    let gaps = incomplete(gaps).into_iter().map(|gap| gap.line());
+    warnings.chain(gaps).collect()
+}
+
+/// The gaps that can change an answer. Kinds that the input lacks with the same consequence are one.
+fn incomplete(gaps: &[model::Gap]) -> Vec<Incomplete> {
+    let mut incomplete: Vec<Incomplete> = Vec::new();
+    let mut lacking: Vec<&'static str> = Vec::new();
+    for gap in gaps {
+        let affects = match gap.affects {
+            model::Affects::Evictions => Affects::Evictions,
+            model::Affects::Details => Affects::Details,
+            // No answer from the snapshot depends on this.
+            model::Affects::Nothing => continue,
+        };
+        let lacks = gap
+            .kind()
+            .filter(|kind| *gap == model::Gap::not_in_input(*kind));
+        match lacks.map(model::Kind::without) {
+            // The first kind that has this consequence names all of them.
+            Some(without) if lacking.contains(&without) => continue,
+            Some(without) => {
+                lacking.push(without);
+                incomplete.push(without_kinds(gaps, without, affects));
+            }
+            None => incomplete.push(Incomplete {
+                missing: gap.what.clone(),
+                message: gap.why.clone(),
+                affects,
+            }),
+        }
+    }
+    incomplete
+}
+
+/// Missing kinds whose absence has the same consequence.
+fn without_kinds(gaps: &[model::Gap], without: &str, affects: Affects) -> Incomplete {
+    let counted = gaps
+        .iter()
+        .filter(|gap| gap.affects != model::Affects::Nothing);
+    let kinds: Vec<model::Kind> = counted
+        .filter_map(model::Gap::kind)
+        .filter(|kind| kind.without() == without)
+        .filter(|kind| gaps.contains(&model::Gap::not_in_input(*kind)))
+        .collect();
+    let plurals: Vec<&str> = kinds.iter().map(|kind| kind.plural()).collect();
+    let names: Vec<&str> = kinds.iter().map(|kind| kind.as_str()).collect();
+    Incomplete {
+        missing: plurals.join(", "),
+        message: format!("the input contains no {}: {without}", names.join(", no ")),
+        affects,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Affects, Gap, Kind};
+
+    #[test]
+    fn bounds_are_told_of_uncertain_counts_only() {
+        let bounds = Bounds::of(&[
+            ("podCount", Count::at_least(3)),
+            ("nodeCount", Count::known(1)),
+        ]);
+        let expected = Bounds {
+            field: "podCount".to_owned(),
+            at_least: 3,
+            at_most: None,
+        };
+        assert_eq!(bounds, [expected]);
+    }
+
+    #[test]
+    fn what_the_input_lacks_is_told_once_for_each_consequence() {
+        let of_nobody = Gap {
+            affects: Affects::Nothing,
+            ..Gap::not_in_input(Kind::CronJob)
+        };
+        let gaps = [
+            Gap::not_in_input(Kind::Pod),
+            Gap::not_in_input(Kind::ReplicaSet),
+            Gap::of(Kind::Node, "denied"),
+            of_nobody,
+            Gap::not_in_input(Kind::Job),
+        ];
+        let incomplete = incomplete(&gaps);
+        let told = incomplete.iter();
+        let told: Vec<&str> = told.map(|gap| &*gap.missing).collect();
+        assert_eq!(told, ["pods", "replicasets, jobs", "nodes"]);
+        let why = &incomplete[1].message;
+        assert!(
+            why.starts_with("the input contains no ReplicaSet, no Job: "),
+            "{why}"
+        );
+        assert_eq!(incomplete[0].affects, super::Affects::Evictions);
+    }
 }

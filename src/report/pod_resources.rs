@@ -4,11 +4,11 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::answer::Answer;
-use super::casing::words;
+use super::metadata::Answer;
 use super::metadata::{API_VERSION, DataSource, Incomplete, Metadata, Warning, views};
 use super::table::{Column, Section, Table, View, optional};
-use super::time::Time;
+use super::taint::Time;
+use super::taint::words;
 use crate::assess::{DeviceBasis, DeviceUse, DeviceUser, ReportCompleteness};
 use crate::model::{self, NodeName, UNKNOWN};
 use crate::naming::age::human_duration;

@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
 
-use super::answer::{Answer, beside};
-use super::bounds::Bounds;
+use super::metadata::Bounds;
+use super::metadata::{Answer, beside};
 use super::metadata::{Incomplete, Metadata, Warning, views};
 use super::table::{
     Column, Headers, Heading, Section, Table, UNKNOWN_COUNT, View, count_cell, optional,

@@ -3,11 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::answer::{Answer, beside};
 use super::metadata::{API_VERSION, Incomplete, Metadata, Warning};
+use super::metadata::{Answer, beside};
 use super::table::{Column, NONE, Section, Table, View};
 use super::taint::Taint;
-use super::toleration::TolerationView;
+use super::taint::TolerationView;
 use crate::decide::dedication::{Tolerance, Tolerant};
 use crate::engine::Semantics;
 use crate::engine::tolerate::tolerates_eviction;

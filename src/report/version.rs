@@ -1,14 +1,14 @@
 //! Versions of the program, of the Kubernetes behaviour it knows, and of the server.
 
+use super::metadata::{API_VERSION, Answer, Cluster, Incomplete, Metadata, Warning};
+use super::table::{Column, Section, Table, View};
+use super::taint::pascal_case;
+use crate::assess::defects::{releases, upstream};
+use crate::engine::{Defect, Presence, Semantics};
+use crate::model;
+use crate::model::Minor;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-use super::answer::Answer;
-use super::defects::{self, KnownDefect, ServerDefect};
-use super::metadata::{API_VERSION, Cluster, Incomplete, Metadata, Warning};
-use super::table::{Column, Section, Table, View};
-use crate::engine::Semantics;
-use crate::model::{self, Minor};
 
 /// Number of letters that tell a commit from others.
 const SHORT: usize = 12;
@@ -146,7 +146,7 @@ impl VersionReport {
                 oldest_kubernetes: Semantics::OLDEST.to_string(),
                 newest_kubernetes: Semantics::NEWEST.to_string(),
                 reports: reports.collect(),
-                known_defects: defects::known(),
+                known_defects: known(),
             },
             api_server: None,
         }
@@ -193,7 +193,7 @@ impl Server {
             version: git_version,
             semantics: semantics.map(|it| it.version.to_string()),
             serves_rules: rules.is_some_and(|it| it.api_version.is_some()),
-            defects: defects::of_server(minor),
+            defects: of_server(minor),
             warnings: findings.iter().map(Warning::from).collect(),
             resources,
         }
@@ -241,7 +241,7 @@ impl View for VersionReport {
             .api_server
             .as_ref()
             .map(|server| server.defects.as_slice());
-        sections.push(Section::table(defects::table(here)));
+        sections.push(Section::table(table(here)));
         sections
     }
 
@@ -259,6 +259,115 @@ impl Answer for VersionReport {
 
     fn incomplete(&self) -> &[Incomplete] {
         &[]
+    }
+}
+
+/// A known defect of Kubernetes releases that affects taints.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct KnownDefect {
+    /// Name of the defect; stable.
+    pub defect: String,
+    /// Description of the defect.
+    pub message: String,
+    /// The first release with the defect.
+    pub introduced_in: String,
+    /// The first release without the defect.
+    pub fixed_in: String,
+    /// Kubernetes issue, such as `kubernetes#139651`.
+    pub upstream: String,
+}
+
+/// Known defect of servers, and its presence.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ServerDefect {
+    /// Name of the defect, as in knownDefects.
+    pub defect: String,
+    /// Presence of the defect in the server.
+    pub presence: DefectPresence,
+}
+
+/// Presence of a defect in a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum DefectPresence {
+    /// The server has the defect.
+    Present,
+    /// The server does not have the defect.
+    Absent,
+    /// Unknown from the server's version alone.
+    Unknown,
+}
+
+impl From<Presence> for DefectPresence {
+    fn from(presence: Presence) -> Self {
+        match presence {
+            Presence::Present => Self::Present,
+            Presence::Absent => Self::Absent,
+            Presence::NotKnown => Self::Unknown,
+        }
+    }
+}
+
+impl DefectPresence {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Present => "yes",
+            Self::Absent => "no",
+            Self::Unknown => "not known",
+        }
+    }
+}
+
+/// All that are known.
+pub fn known() -> Vec<KnownDefect> {
+    let view = |defect: Defect| KnownDefect {
+        defect: pascal_case(defect.code()),
+        message: defect.meaning().to_owned(),
+        introduced_in: defect.since().to_string(),
+        fixed_in: defect.repair().to_string(),
+        upstream: upstream(defect),
+    };
+    Defect::ALL.into_iter().map(view).collect()
+}
+
+/// Known defects, with their presence in a server of this version.
+pub fn of_server(version: Option<Minor>) -> Vec<ServerDefect> {
+    let view = |defect: Defect| ServerDefect {
+        defect: pascal_case(defect.code()),
+        presence: defect.presence(version).into(),
+    };
+    Defect::ALL.into_iter().map(view).collect()
+}
+
+/// The table of all defects; with their presence `here`, where a server is known.
+pub(super) fn table(here: Option<&[ServerDefect]>) -> Table {
+    let mut columns = vec![
+        Column::text("RELEASES"),
+        Column::text("UPSTREAM"),
+        Column::prose("KNOWN DEFECT"),
+    ];
+    if here.is_some() {
+        columns.insert(2, Column::text("HERE"));
+    }
+    let row = |defect: Defect| {
+        let mut row = vec![
+            releases(defect),
+            upstream(defect),
+            defect.meaning().to_owned(),
+        ];
+        if let Some(here) = here {
+            let found = here
+                .iter()
+                .find(|found| found.defect == pascal_case(defect.code()));
+            let presence = found.map_or(DefectPresence::Unknown, |found| found.presence);
+            row.insert(2, presence.word().to_owned());
+        }
+        row
+    };
+    Table {
+        columns,
+        rows: Defect::ALL.into_iter().map(row).collect(),
     }
 }
 

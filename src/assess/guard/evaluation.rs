@@ -1,7 +1,6 @@
 //! Evaluation of guards.
 
 use super::expression::{Guard, Quantity};
-use super::outcome::GuardOutcome;
 use super::signal::{Signal, Whole};
 use crate::assess::completeness::{CountSubject, ReportCompleteness};
 use crate::assess::totals::{Tally, Totals};
@@ -94,13 +93,109 @@ fn unknown_without(signal: Signal, completeness: &ReportCompleteness<'_>) -> Str
     }
 }
 
+/// Outcome of a guard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GuardOutcome {
+    /// The guard.
+    pub guard: Guard,
+    /// Count of its signal.
+    pub value: Count,
+    /// Base of a percentage; absent where the guard names a number.
+    pub whole: Option<Count>,
+    /// True if the comparison is true, or may be true given what is unknown, so nothing may be changed.
+    pub tripped: bool,
+    /// Missing data, if value or whole is not known.
+    pub missing: Option<String>,
+}
+
+impl GuardOutcome {
+    /// Value, as far as that is known, with the base of a percentage.
+    pub fn value_in_words(&self) -> String {
+        let whole = self
+            .whole
+            .and_then(Count::exact)
+            .map_or_else(String::new, |whole| format!(" of {whole}"));
+        let known = match (self.value.exact(), self.value.least(), self.value.most()) {
+            (Some(value), _, _) if self.missing.is_none() => {
+                return format!("the value is {value}{whole}");
+            }
+            (Some(value), _, _) => {
+                format!("the value is {value}, and the total for the percentage is unknown")
+            }
+            (None, least, Some(most)) => {
+                format!("the value is unknown, between {least} and {most}{whole}")
+            }
+            (None, least, None) if least > 0 => {
+                format!("the value is unknown, at least {least}{whole}")
+            }
+            (None, _, None) => "the value is unknown".to_owned(),
+        };
+        match &self.missing {
+            Some(missing) => format!("{known} (missing: {missing})"),
+            None => known,
+        }
+    }
+
+    /// The guard with why it tripped, where its value does not say so itself.
+    pub fn reason(&self) -> String {
+        let expression = self.guard.expression();
+        if self.missing.is_some() {
+            format!("{expression}, {}", self.value_in_words())
+        } else {
+            expression.to_owned()
+        }
+    }
+}
+
+/// Comparison operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Operator {
+    Above,
+    AtLeast,
+    Below,
+    AtMost,
+    Equal,
+    Unequal,
+}
+
+impl Operator {
+    // Longer spellings first: `>` is the beginning of `>=`.
+    const SPELLINGS: [(&'static str, Self); 6] = [
+        (">=", Self::AtLeast),
+        ("<=", Self::AtMost),
+        ("==", Self::Equal),
+        ("!=", Self::Unequal),
+        (">", Self::Above),
+        ("<", Self::Below),
+    ];
+
+    /// The operator that the text begins with, and the rest.
+    pub(super) fn strip(text: &str) -> Option<(Self, &str)> {
+        Self::SPELLINGS
+            .into_iter()
+            .find_map(|(spelling, operator)| Some((operator, text.strip_prefix(spelling)?)))
+    }
+
+    /// True if the comparison holds for all values that the two may have, false if for none; absent otherwise.
+    pub(super) fn holds(self, value: Count, limit: Count) -> Option<bool> {
+        match self {
+            Self::Above => value.is_above(limit),
+            Self::AtLeast => limit.is_above(value).map(std::ops::Not::not),
+            Self::Below => limit.is_above(value),
+            Self::AtMost => value.is_above(limit).map(std::ops::Not::not),
+            Self::Equal => value.equals(limit),
+            Self::Unequal => value.equals(limit).map(std::ops::Not::not),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::assess::{Basis, DisruptionFacts, Hazard};
     use crate::model::{DisruptionAction, FailurePolicy, Gap, Job, Kind, Workload};
-    use crate::report::ImpactReport;
-    use crate::report::testing::{self, Example};
+    use crate::report::testing::Example;
+    use crate::report::{ImpactReport, testing};
 
     /// Outcome of a guard for these totals, where all is known.
     fn outcome(guard: &str, totals: &Totals, wholes: &Wholes) -> GuardOutcome {

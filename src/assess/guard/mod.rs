@@ -7,16 +7,13 @@
 //! `evaluation` compares with the counts by `comparison`, and `outcome` is the result of a guard. `floor` is
 //! the reverse of one: a minimum of devices that stay.
 
-mod comparison;
-mod error;
 mod evaluation;
 mod expression;
-mod outcome;
 mod signal;
 
-pub use error::GuardError;
+pub use evaluation::GuardOutcome;
 pub(in crate::assess) use evaluation::Measured;
 pub use evaluation::{Limits, Wholes};
 pub use expression::Guard;
-pub use outcome::GuardOutcome;
+pub use expression::GuardError;
 pub use signal::Signal;

@@ -14,9 +14,7 @@
 //! | Devices that are free once pods are evicted | `free` |
 //! | Units, and the plan that is made of them | `units` |
 
-mod choose;
 pub mod cost;
-mod free;
 #[cfg(test)]
 mod tests;
 mod units;

@@ -37,7 +37,7 @@ use crate::error::Failure;
 use crate::model::{DeviceTaintRule, Minor, Uid, Warning};
 use crate::report::change::DryRun;
 use crate::report::metadata::Warning as Oddity;
-use crate::report::unevicted_pods::not_evicted_line;
+use crate::report::remaining_pods::not_evicted_line;
 
 /// The way of one proposal to its change.
 #[derive(Clone, Copy)]

@@ -13,9 +13,9 @@ use crate::model::{
     self, DeviceId, NamespacedName, NodeName, ObjectName, RequestKind, RuleMetadata, Snapshot,
     Toleration,
 };
-use crate::report::reference::ObjectReference;
+use crate::report::taint::ObjectReference;
 use crate::report::taint::Taint;
-use crate::report::toleration::TolerationView;
+use crate::report::taint::TolerationView;
 
 /// Type of a change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -13,7 +13,7 @@ use crate::model::{Kind, Node, NodeName, Pod, Reading};
 use crate::naming::age::{exact_duration, human_duration};
 use crate::report::impact::note::{not_evicted, terminating};
 use crate::report::rule_lifecycle::{stuck, why};
-use crate::report::time::Time;
+use crate::report::taint::Time;
 
 /// Outcome of a pod.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

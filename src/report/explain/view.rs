@@ -13,10 +13,10 @@ use crate::assess::{Basis, ReportCompleteness};
 use crate::model::DeviceId;
 use crate::naming::phrase::counted;
 use crate::naming::pod::arguments;
-use crate::report::answer::{Answer, beside};
 use crate::report::metadata::{API_VERSION, Incomplete, Metadata, Warning, views};
-use crate::report::reference::ObjectReference;
+use crate::report::metadata::{Answer, beside};
 use crate::report::table::{ChainLine, Heading, Section, Shown, Tone, View};
+use crate::report::taint::ObjectReference;
 
 /// Report of `explain`: why a pod is evicted, stays or waits for devices; what tainted or allocated a device. Each result
 /// has the steps that lead to it.

@@ -19,7 +19,7 @@ use crate::engine::current_slices;
 use crate::engine::explain::{Chain, PendingPod, RequestOrigin};
 use crate::model::{DeviceClass, DeviceId, Kind, NodeName, RequestKind, RequestTerms, Snapshot};
 use crate::naming::phrase::counted;
-use crate::report::reference::ObjectReference;
+use crate::report::taint::ObjectReference;
 use crate::report::taint::Taint;
 
 /// Number of reasons that text shows below a request; the first selector and taint are shown beside them.

@@ -26,14 +26,14 @@ use crate::engine::{
     self, Defect, DeviceImpact, Impact, PodImpact, ProposedTaint, RuleImpact, Semantics,
 };
 use crate::model::{AllocationResult, ObjectName};
-use crate::report::answer;
-use crate::report::bounds::Bounds;
-use crate::report::casing::pascal_case;
 use crate::report::guard::GuardResult;
+use crate::report::metadata;
+use crate::report::metadata::Bounds;
 use crate::report::metadata::{API_VERSION, Incomplete, Metadata, Warning, views};
-use crate::report::reference::Owner;
+use crate::report::taint::Owner;
 use crate::report::taint::Taint;
-use crate::report::time::Time;
+use crate::report::taint::Time;
+use crate::report::taint::pascal_case;
 
 impl ImpactReport {
     /// The report of an answer; pods and devices are ordered by name.
@@ -139,7 +139,7 @@ impl ImpactReport {
     }
 }
 
-impl answer::Answer for ImpactReport {
+impl metadata::Answer for ImpactReport {
     fn warnings(&self) -> &[Warning] {
         &self.warnings
     }

@@ -9,7 +9,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::assess::{self, Hazard, Severity};
-use crate::report::casing::{pascal_case, words};
+use crate::report::taint::{pascal_case, words};
 
 /// A hazard of a pod, with its reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::decide::publish::ControllerAnswer;
-use crate::report::condition::Condition;
+use crate::report::taint::Condition;
 
 /// A rule with effect None that `preview --publish` created, and the counts that the eviction controller wrote to
 /// the rule's condition.

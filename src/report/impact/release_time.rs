@@ -11,8 +11,8 @@ use crate::assess::{Hazard, Outcome, Sibling};
 use crate::engine::Impact;
 use crate::engine::allocator::same_hardware;
 use crate::model::{DeviceId, Snapshot};
-use crate::report::reference::ObjectReference;
-use crate::report::time::Time;
+use crate::report::taint::ObjectReference;
+use crate::report::taint::Time;
 
 /// Reason why a pod's replacement keeps its devices in use: its claim may be allocated elsewhere, unless it
 /// stays allocated.

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::assess;
-use crate::report::bounds::Bounds;
+use crate::report::metadata::Bounds;
 
 /// Reallocation of the claims of evicted pods, with the taints in place.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

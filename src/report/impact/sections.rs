@@ -9,9 +9,9 @@ use crate::decide::publish::ControllerAnswer;
 use crate::naming::device::Conditions;
 use crate::naming::phrase::{counted, each_once};
 use crate::naming::pod;
-use crate::report::answer::{Answer, beside};
 use crate::report::guard;
 use crate::report::metadata::Warning;
+use crate::report::metadata::{Answer, beside};
 use crate::report::table::{Heading, Section, Shown, View};
 
 /// So many devices on the same hardware are named to people; programs get all.

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::assess;
-use crate::report::reference::ObjectReference;
+use crate::report::taint::ObjectReference;
 
 /// A device in use on the same hardware as a selected device: a device that shares counters with it, such as a partition,
 /// or the selected device itself if it is shared. The pods listed here would not be evicted.

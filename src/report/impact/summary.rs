@@ -2,8 +2,8 @@
 
 use super::view::{Severities, Summary};
 use crate::assess::Totals;
-use crate::report::bounds::Bounds;
-use crate::report::time::Time;
+use crate::report::metadata::Bounds;
+use crate::report::taint::Time;
 
 impl From<&Totals> for Summary {
     fn from(totals: &Totals) -> Self {

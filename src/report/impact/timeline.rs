@@ -8,7 +8,7 @@ use super::rows::after;
 use super::view::{ImpactReport, Pod};
 use crate::naming::phrase::counted;
 use crate::report::table::{Chart, Moment};
-use crate::report::time::Time;
+use crate::report::taint::Time;
 
 /// More moments than these are shown in spans of equal length.
 const MOMENTS: usize = 8;

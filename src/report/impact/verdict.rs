@@ -10,7 +10,7 @@ use crate::model::{Count, Effect};
 use crate::naming::phrase::counted;
 use crate::report::metadata::{Affects, Incomplete, Warning};
 use crate::report::table::Tone;
-use crate::report::time::Time;
+use crate::report::taint::Time;
 
 /// The lines.
 pub(super) fn verdict(report: &ImpactReport) -> Vec<String> {

@@ -14,12 +14,12 @@ use crate::assess::{Assessment, Outcome, Severity, TaintCounts};
 use crate::decide::publish::ControllerAnswer;
 use crate::engine;
 use crate::model::DeviceSelector;
-use crate::report::bounds::Bounds;
 use crate::report::guard::GuardResult;
+use crate::report::metadata::Bounds;
 use crate::report::metadata::{API_VERSION, Incomplete, Metadata, Warning};
-use crate::report::reference::{ObjectReference, Owner};
 use crate::report::taint::Taint;
-use crate::report::time::Time;
+use crate::report::taint::Time;
+use crate::report::taint::{ObjectReference, Owner};
 
 /// Report of `preview`: the pods that the proposed taints would affect, and when.
 ///
