@@ -1,48 +1,56 @@
 //! Consequences of verdicts.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::availability::open_parts_warning;
-use super::completeness::Basis;
-use super::completeness::ReportCompleteness;
+use super::completeness::{Basis, ReportCompleteness};
 use super::consent::{Consent, consent};
 use super::evidence::HazardEvidence;
 use super::guard::{GuardOutcome, Limits, Measured};
 use super::hazard::{Finding, Hazard, findings, severity_of};
-use super::replacements::Replacements;
-use super::replacements::Sibling;
-use super::totals::DisruptionFacts;
-use super::totals::{Tally, Totals};
+use super::replacements::{Replacements, Sibling};
+use super::totals::{DisruptionFacts, Tally, Totals};
 use crate::engine::open_parts::open_parts;
 use crate::engine::{Cause, Impact, Origin, PodImpact, ProposedTaint, Verdict};
 use crate::model::{
     Affects, Controller, DeviceId, Effect, Gap, Kind, NamespacedName, ObjectName, Uid, Warning,
 };
-use jiff::Timestamp;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
 
 /// Consequences of verdicts, the basis of decisions.
 ///
 /// Without anything to assess, nothing is known: no count is zero, and a change needs the strictest approval.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Assessment {
-    /// Counts.
+    /// Counts over all proposed taints; each object is counted once.
+    #[serde(rename = "summary")]
     pub totals: Totals,
     /// The effects of the considered taints, each once where it follows itself.
+    #[serde(skip)]
     pub effects: Vec<Effect>,
     /// Affected pods, as the user approves them.
+    #[serde(skip)]
     pub facts: ImpactFacts,
-    /// Outcomes of the guards, in the order in which they were given.
+    /// The guards that were given, and whether each tripped.
+    #[serde(rename = "guardResults")]
     pub guards: Vec<GuardOutcome>,
     /// Approval that the change needs.
+    #[serde(skip)]
     pub consent: Consent,
-    /// Replacements for claims that lose their devices.
+    /// Reallocation of the claims of evicted pods.
     pub replacements: Replacements,
-    /// Pods that stay on the same hardware.
+    /// Devices that share hardware with a selected device and stay in use, each with its pods that would not be
+    /// evicted. Ordered by name.
     pub siblings: Vec<Sibling>,
     /// The partitions of each selected device on which pods can still be scheduled.
+    #[serde(skip)]
     pub open_parts: BTreeMap<DeviceId, BTreeSet<DeviceId>>,
     /// Warnings about other devices of the same hardware, which the taints do not select.
+    #[serde(skip)]
     pub hardware_warnings: Vec<Warning>,
 }
 
@@ -388,9 +396,7 @@ impl Outcome {
 ///
 /// It is based on known data only, so the real severity may be higher: `incomplete` lists the missing data,
 /// and the bounds of the counts in `severities` show how many pods may have each severity.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub enum Severity {
     /// No known hazard.
     #[default]
@@ -414,15 +420,6 @@ impl Severity {
             Self::Notice => "notice",
             Self::Warning => "warning",
             Self::Danger => "danger",
-        }
-    }
-
-    /// A mark before a row, for users who see no colour.
-    pub fn mark(self) -> &'static str {
-        match self {
-            Self::Ok | Self::Notice => " ",
-            Self::Warning => "!",
-            Self::Danger => "‼",
         }
     }
 }

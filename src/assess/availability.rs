@@ -3,6 +3,11 @@
 //! Takes the devices as they are, and gives an [`Availability`] for each; of devices of which that is unknown, none.
 //! Admin access uses nothing.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::completeness::{CountSubject, ReportCompleteness};
 use crate::engine::DeviceState;
 use crate::engine::allocator::PartitionedPools;
@@ -10,12 +15,9 @@ use crate::engine::closed_nodes::{ClosedNode, ClosedReason};
 use crate::engine::rule_lifecycle::blocks;
 use crate::model::{DeviceId, Kind, Reading, Warning};
 use crate::naming::phrase::{counted, few};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
 
 /// Availability of a device for new claims.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub enum Availability {
     /// No claim holds the device, its counters are left, and no taint keeps new claims off.
     Free,

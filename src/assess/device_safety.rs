@@ -14,6 +14,11 @@
 //! The same must hold for the devices that consume counters of the same counter sets: they are parts of the same
 //! hardware. The allocator lets two partitions exist side by side; to pull the hardware pulls both.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+
 use crate::engine::rule_lifecycle::blocks;
 use crate::engine::termination_blocker::{DriverPresence, Publishers};
 use crate::engine::tolerant::tolerant;
@@ -23,9 +28,6 @@ use crate::model::{
     PodInUse, PreparedClaim, Reading, ResourceClaim, Taint,
 };
 use crate::naming::phrase::few;
-use schemars::JsonSchema;
-use serde::{Serialize, Serializer};
-use std::collections::{BTreeMap, BTreeSet};
 
 /// Facts about the devices of a node.
 #[derive(Clone, Copy, Debug)]

@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::device_safety::ObstacleCode::{
-    Claimed, DriverDown, InUse as Used, KubeletWithoutClaims, MayBePrepared, NodeNotVerified,
+    self, Claimed, DriverDown, InUse as Used, KubeletWithoutClaims, MayBePrepared, NodeNotVerified,
     NotSettled, NotTainted, Partition, Prepared, Terminating, Tolerated, Unread,
 };
-use super::device_safety::{DeviceUse, ObstacleCode};
-use super::device_safety::{SafetyFacts, device_safety};
+use super::device_safety::{DeviceUse, SafetyFacts, device_safety};
 use crate::engine::Semantics;
 use crate::engine::tests::world::{GPU_0, World, at, device_id, name, spec, with_template};
 use crate::model::{

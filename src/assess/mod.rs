@@ -1,9 +1,8 @@
 //! Consequences of verdicts: counts, hazards, guards, and the approval that a change needs.
 //!
 //! Takes the engine's [`Impact`](crate::engine::Impact) and its inputs, and gives an [`Assessment`], on which
-//! decisions are made and from which reports are written. Everything is typed: a count that may be unknown is
-//! a [`Count`](crate::model::Count) with its bounds, a hazard is a [`Hazard`]. Prints nothing, decides
-//! nothing.
+//! decisions are made and from which reports are written. Results are the documents: they serialize as they are. A count that may be unknown is
+//! a [`Number`], a hazard is a [`Hazard`]. Prints nothing, decides nothing.
 //!
 //! The impact of a change, as the user approves it, is [`ImpactFacts`]: current or of a report that was read back.
 //!
@@ -31,6 +30,7 @@ pub use assessment::{
 };
 pub use availability::{Availabilities, Availability, closed_line};
 pub use completeness::{Basis, CountSubject, DeviceBasis, ReportCompleteness};
+pub use completeness::{Number, Time};
 pub use consent::{Consent, WhyWide};
 pub use device_safety::{
     DeviceUse, DeviceUser, Obstacle, ObstacleCode, SafetyFacts, device_safety, devices_in_use,

@@ -1,71 +1,80 @@
 //! Counts of an answer, as far as they are known: every object once, however many taints, claims or devices
 //! lead to it.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::assessment::{Outcome, PodAssessment, Severity};
-use super::completeness::{Basis, CountSubject, ReportCompleteness};
+use super::completeness::{Basis, CountSubject, Number, ReportCompleteness, Time};
 use super::hazard::Hazard;
 use super::replacements::{Replacements, Sibling};
-use crate::engine;
 use crate::engine::disruption::{BudgetAnswer, Disruption};
 use crate::engine::job_fate::{JobFate, job_fates};
 use crate::engine::workloads::{Recovering, recovering};
-use crate::engine::{Impact, RuleImpact, Workloads};
+use crate::engine::{self, Impact, RuleImpact, Workloads};
 use crate::model::{Count, Gap, Kind, Reading, Uid};
-use jiff::Timestamp;
-use std::collections::{BTreeMap, BTreeSet};
 
-/// Counts over all considered taints together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Counts over all proposed taints; each object is counted once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Summary")]
 pub struct Totals {
-    /// Devices that a considered taint selects, published or allocated.
-    pub devices: Count,
-    /// Claims that hold such a device.
-    pub claims: Count,
+    /// Devices that a proposed taint selects, published or allocated.
+    pub device_count: Number,
+    /// Claims that hold a selected device.
+    pub claim_count: Number,
     /// Pods that would be evicted, now or later.
-    pub pods: Count,
-    /// Pods that would be evicted at once.
-    pub pods_now: Count,
-    /// Pods that would be evicted later.
-    pub pods_later: Count,
-    /// Pods that use a selected device and tolerate the taint forever.
-    pub pods_tolerating: Count,
-    /// Pods that use a selected device and are terminating already.
-    pub pods_terminating: Count,
-    /// Pods that refer to a claim with a selected device, and that the controller leaves alone.
-    pub pods_not_evicted: Count,
-    /// Pods that would be evicted, and that the system needs.
-    pub pods_critical: Count,
-    /// Pods that would be evicted, and that nothing creates again.
-    pub pods_unmanaged: Count,
+    pub evicted_pod_count: Number,
+    /// Pods with the outcome EvictedNow: they would be evicted at once.
+    pub evicted_now_pod_count: Number,
+    /// Pods with the outcome EvictedLater: they would be evicted later.
+    pub evicted_later_pod_count: Number,
+    /// Pods with the outcome Tolerates: they use a selected device and tolerate the proposed taints forever.
+    pub tolerating_pod_count: Number,
+    /// Pods that use a selected device and are already terminating.
+    pub terminating_pod_count: Number,
+    /// Pods with the outcome NotEvicted: the proposed taints do not evict them, for a reason other than a
+    /// toleration. Terminating pods are counted separately.
+    pub not_evicted_pod_count: Number,
+    /// Pods that would be evicted and that are system-critical (hazard Critical).
+    pub critical_pod_count: Number,
+    /// Pods that would be evicted and that nothing recreates (hazard Unmanaged).
+    pub unmanaged_pod_count: Number,
     /// Pods that would be evicted, and that their nodes cannot end as things are; any may be one whose node is not
     /// known.
-    pub pods_on_lost_nodes: Count,
+    #[serde(skip)]
+    pub pods_on_lost_nodes: Number,
     /// Pods that would be evicted, and that hang until a driver is back; any may be one where slices are not known.
-    pub pods_without_driver: Count,
+    #[serde(skip)]
+    pub pods_without_driver: Number,
     /// Namespaces of the pods that would be evicted.
-    pub namespaces: Count,
+    pub namespace_count: Number,
     /// Nodes of the pods that would be evicted.
-    pub nodes: Count,
-    /// Owners of the pods that would be evicted; a pod without a controller counts as its own.
-    pub workloads: Count,
-    /// Disruption budgets that the evictions would overdraw.
-    pub budgets_violated: Count,
-    /// Workloads of which no ready pod would be left.
-    pub workloads_down: Count,
-    /// Evicted pods by the worst hazard that was found.
+    pub node_count: Number,
+    /// Workloads of the pods that would be evicted; a pod without a controller counts as a workload.
+    pub workload_count: Number,
+    /// PodDisruptionBudgets that the evictions would violate.
+    pub violated_budget_count: Number,
+    /// Workloads with interchangeable replicas, such as Deployments, that would have no ready pod left.
+    pub down_workload_count: Number,
+    /// Numbers of evicted pods, by the severity of the worst hazard of each.
     pub severities: Severities,
-    /// Pods that would be evicted and have a hazard that breaks something for others.
-    pub pods_in_danger: Count,
-    /// Claims whose pods would be evicted and that cannot be reallocated even alone.
-    pub claims_unplaceable: Count,
-    /// Devices of the classes of the selected ones that stay allocatable.
-    pub devices_available: Count,
-    /// All devices of these classes.
-    pub devices_of_class: Count,
-    /// When the first pod would be evicted.
-    pub first_eviction: Option<Timestamp>,
-    /// When the last pod would be evicted.
-    pub last_eviction: Option<Timestamp>,
+    /// Claims that cannot be reallocated when their pods are evicted; each claim is checked as if no other claim were
+    /// reallocated. For these claims, `placeable` is false in replacements.claimReplacements.
+    pub unplaceable_claim_count: Number,
+    /// Devices that claims without tolerations could still get with the taints, counted in the DeviceClasses of the selected
+    /// devices.
+    /// Includes shareable devices with capacity left.
+    pub available_device_count: Number,
+    /// All devices in the DeviceClasses of the selected devices, available or not.
+    pub class_device_count: Number,
+    /// When the first pod would be evicted; a time in the past means at once. Null if no pod would be
+    /// evicted.
+    pub first_eviction_time: Option<Time>,
+    /// When the last pod would be evicted; a time in the past means at once. Null if no pod would be evicted.
+    pub last_eviction_time: Option<Time>,
 }
 
 impl Totals {
@@ -76,16 +85,18 @@ impl Totals {
     }
 }
 
-/// Pods that would be evicted, by the worst of the hazards that were found; those of danger are counted with
-/// their uncertainty by [`Totals::pods_in_danger`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Numbers of evicted pods, by the severity of the worst hazard of each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Severities {
-    /// Without a hazard.
-    pub ok: Count,
-    /// With one that is worth knowing.
-    pub notice: Count,
-    /// With one that costs something which does not come back by itself.
-    pub warning: Count,
+    /// Evicted pods without a known hazard.
+    pub ok_pod_count: Number,
+    /// Evicted pods whose worst hazard has severity Notice.
+    pub notice_pod_count: Number,
+    /// Evicted pods whose worst hazard has severity Warning.
+    pub warning_pod_count: Number,
+    /// Evicted pods whose worst hazard has severity Danger.
+    pub danger_pod_count: Number,
 }
 
 /// Facts that counts are made from.
@@ -228,7 +239,11 @@ impl<'t, 'a> Tally<'t, 'a> {
             completeness,
             ..
         } = self;
-        let using = |outcome| completeness.count(CountSubject::Pods, self.with(outcome));
+        let using = |outcome| {
+            completeness
+                .count(CountSubject::Pods, self.with(outcome))
+                .into()
+        };
         let pods = self.of_evicted(self.evicted().count());
         let (pods_now, pods_later) = self.now_and_later(pods);
         let claims = impact.devices.iter().flat_map(|device| &device.claims);
@@ -238,35 +253,39 @@ impl<'t, 'a> Tally<'t, 'a> {
             .filter_map(|pod| pod.impact.pod.node.as_ref());
         let namespaces = self.evicted().map(|pod| &pod.impact.pod.name.namespace);
         let times = || self.evicted().filter_map(PodAssessment::evict_at);
+        let workloads = distinct(self.evicted().map(PodAssessment::top_owner));
+        let replacements = &disruption_facts.replacements;
         Totals {
-            devices: completeness.count(CountSubject::Selected, impact.devices.len()),
-            claims: completeness.count(CountSubject::Allocated, claims),
-            pods,
-            pods_now,
-            pods_later,
-            pods_tolerating: using(Outcome::Tolerates),
-            pods_terminating: using(Outcome::Terminating),
-            pods_not_evicted: using(Outcome::NotEvicted),
-            pods_critical: self.with_hazard(Hazard::Critical),
-            pods_unmanaged: self.with_hazard(Hazard::Unmanaged),
-            pods_on_lost_nodes: self.with_hazard(Hazard::NodeNotReady),
-            pods_without_driver: self.with_hazard(Hazard::DriverDown),
-            namespaces: self.of_evicted(distinct(namespaces)),
-            nodes: self.of_evicted(distinct(nodes)),
-            workloads: self.of_evicted(distinct(self.evicted().map(PodAssessment::top_owner))),
-            budgets_violated: self.violated(),
-            workloads_down: self.down(),
+            device_count: completeness
+                .count(CountSubject::Selected, impact.devices.len())
+                .into(),
+            claim_count: completeness.count(CountSubject::Allocated, claims).into(),
+            evicted_pod_count: pods.into(),
+            evicted_now_pod_count: pods_now.into(),
+            evicted_later_pod_count: pods_later.into(),
+            tolerating_pod_count: using(Outcome::Tolerates),
+            terminating_pod_count: using(Outcome::Terminating),
+            not_evicted_pod_count: using(Outcome::NotEvicted),
+            critical_pod_count: self.with_hazard(Hazard::Critical).into(),
+            unmanaged_pod_count: self.with_hazard(Hazard::Unmanaged).into(),
+            pods_on_lost_nodes: self.with_hazard(Hazard::NodeNotReady).into(),
+            pods_without_driver: self.with_hazard(Hazard::DriverDown).into(),
+            namespace_count: self.of_evicted(distinct(namespaces)).into(),
+            node_count: self.of_evicted(distinct(nodes)).into(),
+            workload_count: self.of_evicted(workloads).into(),
+            violated_budget_count: self.violated().into(),
+            down_workload_count: self.down().into(),
             severities: Severities {
-                ok: self.with_severity(Severity::Ok, pods),
-                notice: self.with_severity(Severity::Notice, pods),
-                warning: self.with_severity(Severity::Warning, pods),
+                ok_pod_count: self.with_severity(Severity::Ok, pods).into(),
+                notice_pod_count: self.with_severity(Severity::Notice, pods).into(),
+                warning_pod_count: self.with_severity(Severity::Warning, pods).into(),
+                danger_pod_count: self.in_danger(pods).into(),
             },
-            pods_in_danger: self.in_danger(pods),
-            claims_unplaceable: self.unplaceable(pods),
-            devices_available: disruption_facts.replacements.available(),
-            devices_of_class: disruption_facts.replacements.of_class(),
-            first_eviction: times().min(),
-            last_eviction: times().max(),
+            unplaceable_claim_count: self.unplaceable(pods).into(),
+            available_device_count: replacements.available().into(),
+            class_device_count: replacements.of_class().into(),
+            first_eviction_time: times().min().map(Time),
+            last_eviction_time: times().max().map(Time),
         }
     }
 
@@ -347,17 +366,20 @@ fn distinct<T: Ord>(things: impl Iterator<Item = T>) -> usize {
     things.collect::<BTreeSet<_>>().len()
 }
 
-/// Counts of the eviction controller for one taint.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Counts that the eviction controller would report for one proposed taint.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Counts")]
 pub struct TaintCounts {
     /// Selected devices in the newest generation of each pool.
-    pub published_devices: Count,
-    /// Selected devices in allocated claims; a shared device counts once per share.
-    pub allocated_devices: Count,
+    pub published_device_count: Number,
+    /// Number of allocation results that name a selected device. A device can have several: one for each
+    /// share, and one for each request with admin access.
+    pub allocation_count: Number,
     /// Pods that would be evicted, now or later; pods that are already terminating are not counted.
-    pub pods: Count,
+    pub evicted_pod_count: Number,
     /// Namespaces of the pods that would be evicted.
-    pub namespaces: Count,
+    pub namespace_count: Number,
 }
 
 impl TaintCounts {
@@ -371,23 +393,22 @@ impl TaintCounts {
                 Count::known(number)
             }
         };
+        let count = |subject, number| completeness.count(subject, number).into();
         Self {
-            published_devices: completeness
-                .count(CountSubject::Published, counts.published_devices),
-            allocated_devices: completeness
-                .count(CountSubject::Allocated, counts.allocated_devices),
-            pods: evicted(counts.pods),
-            namespaces: evicted(counts.namespaces),
+            published_device_count: count(CountSubject::Published, counts.published_devices),
+            allocation_count: count(CountSubject::Allocated, counts.allocated_devices),
+            evicted_pod_count: evicted(counts.pods).into(),
+            namespace_count: evicted(counts.namespaces).into(),
         }
     }
 
     /// True if each of them is known.
     pub fn is_exact(&self) -> bool {
         let all = [
-            self.published_devices,
-            self.allocated_devices,
-            self.pods,
-            self.namespaces,
+            self.published_device_count,
+            self.allocation_count,
+            self.evicted_pod_count,
+            self.namespace_count,
         ];
         all.into_iter().all(|count| count.exact().is_some())
     }

@@ -5,11 +5,12 @@
 //! as they are, the backslash too: escaped text is for eyes. Formats that are read back (JSON, YAML)
 //! have escapes of their own, and use [`is_hostile`] to know when.
 
-use icu_properties::props::{DefaultIgnorableCodePoint, GeneralCategory, GeneralCategoryGroup};
-use icu_properties::{CodePointMapData, CodePointSetData};
 use std::borrow::Cow;
 use std::fmt::Write;
 use std::ops::Range;
+
+use icu_properties::props::{DefaultIgnorableCodePoint, GeneralCategory, GeneralCategoryGroup};
+use icu_properties::{CodePointMapData, CodePointSetData};
 use textwrap::core::Word;
 use textwrap::{Options, WordSeparator, WordSplitter, wrap};
 

@@ -1,17 +1,17 @@
 //! The printer, which writes to the two streams.
 
-use super::environment::Environment;
-use super::environment::Repeated;
-use super::escape;
-use super::escape::hanging;
-use super::progress::Progress;
-use super::question::columns;
-use anstream::AutoStream;
 use std::collections::BTreeSet;
-use std::io::Write;
+use std::fmt;
+use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::{fmt, io};
+
+use anstream::AutoStream;
+
+use super::environment::{Environment, Repeated};
+use super::escape::{self, hanging};
+use super::progress::Progress;
+use super::question::columns;
 
 /// A result that could not be written.
 #[derive(Debug, thiserror::Error)]

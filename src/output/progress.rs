@@ -1,16 +1,16 @@
 //! Progress line on a terminal.
 //!
 //! One line on standard error that comes after half a second, moves, and is gone before anything else
-//! is written; or a view of several lines. Nothing at all where standard error is no terminal.
+//! is written. Nothing at all where standard error is no terminal.
 
-use super::escape;
-use super::escape::hanging;
-use super::printer::Printer;
-use super::question::columns;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use textwrap::core::display_width;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::escape::{self, hanging};
+use super::printer::Printer;
+use super::question::columns;
 
 /// Duration below which no line is shown.
 const UNNOTICED: Duration = Duration::from_millis(500);
@@ -18,9 +18,6 @@ const UNNOTICED: Duration = Duration::from_millis(500);
 const PICTURE: Duration = Duration::from_millis(100);
 /// Columns of the spinner, with the space behind it.
 const SPINNER: u16 = 2;
-/// Columns of a line of a view: a narrow terminal has 80, and the spinner takes two of them.
-const COLUMNS: usize = 78;
-
 /// A line that says what the program is busy with.
 #[derive(Debug, Default)]
 pub struct Progress {
@@ -35,8 +32,6 @@ struct State {
     shown: bool,
     /// True if a question is open, whose line must not be drawn over.
     held: bool,
-    /// True if the lines are a view, which says more than any single line that comes meanwhile.
-    is_view: bool,
 }
 
 impl Progress {
@@ -61,7 +56,7 @@ impl Progress {
             return;
         };
         let mut state = self.state();
-        if state.held || state.is_view {
+        if state.held {
             return;
         }
         let since = *state.since.get_or_insert_with(Instant::now);
@@ -69,21 +64,6 @@ impl Progress {
             show(bar, &mut state);
         }
         bar.set_message(status(text, columns()));
-    }
-
-    /// Shows a view of work that lasts, at once; the next view replaces it. Single lines do not, until it is taken
-    /// away. Lines that are too long are shortened.
-    pub fn update_view(&self, lines: &[String]) {
-        let Some(bar) = &self.bar else {
-            return;
-        };
-        let mut state = self.state();
-        if state.held {
-            return;
-        }
-        state.is_view = true;
-        bar.set_message(view(lines));
-        show(bar, &mut state);
     }
 
     /// Takes the line away; the next update begins anew.
@@ -139,27 +119,6 @@ fn status(text: &str, columns: Option<u16>) -> String {
     hanging(&escape::line(text), columns).join("\n")
 }
 
-/// The lines as one message. Each is escaped by itself, so that none has a line break of its own.
-fn view(lines: &[String]) -> String {
-    let lines: Vec<String> = lines
-        .iter()
-        .map(|line| shortened(&escape::line(line), COLUMNS))
-        .collect();
-    lines.join("\n")
-}
-
-/// The line in at most `columns` columns; omitted text is shown as `…`. A line that goes on in the next would make
-/// the view higher than the terminal.
-fn shortened(line: &str, columns: usize) -> String {
-    if display_width(line) <= columns {
-        return line.to_owned();
-    }
-    let ends = line.char_indices().map(|(place, _)| &line[..place]);
-    let fits = |start: &&str| display_width(start) < columns;
-    let start = ends.take_while(fits).last().unwrap_or_default();
-    format!("{start}…")
-}
-
 /// Takes the lines away.
 fn clear(bar: &ProgressBar, state: &mut State) {
     if state.shown {
@@ -170,7 +129,6 @@ fn clear(bar: &ProgressBar, state: &mut State) {
     }
     state.since = None;
     state.shown = false;
-    state.is_view = false;
 }
 
 fn style() -> ProgressStyle {
@@ -182,7 +140,7 @@ fn style() -> ProgressStyle {
 /// Time without news after which a line is written.
 const REMINDER: Duration = Duration::from_secs(30);
 
-/// Status of something that goes on for long: one line or one view that changes in place on a terminal;
+/// Status of something that goes on for long: one line that changes in place on a terminal;
 /// elsewhere a line of its own when it has come further, and now and then as a sign of life.
 pub struct StatusLine<'a> {
     printer: &'a Printer<'static>,
@@ -206,15 +164,6 @@ impl<'a> StatusLine<'a> {
         } else if self.is_news(state) {
             self.printer.note(text);
             self.told = Some((state.to_owned(), Instant::now()));
-        }
-    }
-
-    /// Shows on a terminal all of `lines`; elsewhere says `text` when `state` is another.
-    pub fn show(&mut self, state: &str, text: &str, lines: &[String]) {
-        if self.printer.progress().is_seen() {
-            self.printer.progress().update_view(lines);
-        } else {
-            self.say(state, text);
         }
     }
 
@@ -257,48 +206,21 @@ mod tests {
     }
 
     #[test]
-    fn a_view_is_shown_at_once_and_single_lines_do_not_replace_it() {
-        let progress = Progress::on_standard_error();
-        let message = || progress.bar.as_ref().unwrap().message();
-        progress.update_view(&["drain fw".to_owned(), "  node-1".to_owned()]);
-        assert!(progress.state().shown);
-        progress.update("reading");
-        assert_eq!(message(), "drain fw\n  node-1");
-        progress.held(|| progress.update_view(&["drain fw".to_owned()]));
-        assert!(!progress.state().shown && !progress.state().is_view);
-        progress.update("reading");
-        assert_eq!(message(), "reading");
-        progress.finish();
-    }
-
-    #[test]
-    fn lines_of_a_view_are_escaped_each_by_itself_and_shortened_by_columns() {
-        let lines = ["a\nb\u{1b}[2J".to_owned(), "大".repeat(60), "x".repeat(78)];
-        let shown = view(&lines);
-        let shown: Vec<&str> = shown.lines().collect();
-        let wide = format!("{}…", "大".repeat(38));
-        assert_eq!(shown, ["a\\nb\\x1b[2J", &wide, &"x".repeat(78)]);
-        assert!(shown.iter().all(|line| display_width(line) <= COLUMNS));
-    }
-
-    #[test]
     fn nobody_sees_what_has_no_terminal() {
         let progress = Progress::default();
         progress.update("reading");
-        progress.update_view(&["reading".to_owned()]);
         assert!(!progress.is_seen());
         assert_eq!(progress.aside(|| 7), 7);
     }
 
     #[test]
-    fn a_view_is_one_line_where_there_is_no_terminal() {
+    fn a_line_is_written_only_with_news_where_there_is_no_terminal() {
         let stderr = Lines::default();
         let printer = Printer::plain(std::io::sink(), stderr.clone());
         let mut status = StatusLine::new(&printer);
-        let lines = ["drain fw".to_owned(), "  node-1".to_owned()];
-        status.show("1 pod", "1 pod, 9s left", &lines);
-        status.show("1 pod", "1 pod, 8s left", &lines);
-        status.show("0 pods", "0 pods, 7s left", &lines);
+        status.say("1 pod", "1 pod, 9s left");
+        status.say("1 pod", "1 pod, 8s left");
+        status.say("0 pods", "0 pods, 7s left");
         let written = String::from_utf8(stderr.0.lock().unwrap().clone()).unwrap();
         assert_eq!(written, "1 pod, 9s left\n0 pods, 7s left\n");
     }

@@ -1,11 +1,12 @@
 //! Output formats.
 
-use super::{html, json, markdown, text, yaml};
+use std::fmt;
+use std::str::FromStr;
+
+use super::{html, json, markdown, text};
 use crate::output::{Mark, MarkColor, escape};
 use crate::report::View;
 use crate::report::table::{Shown, Tone};
-use std::fmt;
-use std::str::FromStr;
 
 /// A format that a report can be printed in; the values of `-o`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,7 +22,7 @@ pub enum Format {
     Yaml,
     /// Sentences and tables for a ticket or a pull request.
     Markdown,
-    /// A page of its own, to be looked at: one file, without script and network.
+    /// A page of its own, to be looked at: one file, without network.
     Html,
     /// Only the names, one in a line.
     Name,
@@ -87,9 +88,7 @@ impl Format {
             // Documents and pages have no width to keep to.
             Shown::Wide => matches!(self, Self::Wide | Self::Markdown | Self::Html),
             Shown::Narrow => self == Self::Table,
-            Shown::Document => self == Self::Markdown,
-            Shown::Page => self == Self::Html,
-            Shown::Unpaged => self != Self::Html,
+            Shown::Document => matches!(self, Self::Markdown | Self::Html),
         }
     }
 }
@@ -141,7 +140,7 @@ pub fn render<V: View>(view: &V, page: Page) -> Result<String, RenderError> {
             view.tones(),
         )),
         Format::Json => Ok(json::render(view)?),
-        Format::Yaml => yaml::render(view),
+        Format::Yaml => json::render_yaml(view),
         Format::Name => Ok(names(&view.names())),
     }
 }

@@ -4,15 +4,12 @@
 //! ends with a line break (or is empty) and has nothing in it that acts on a terminal. Knows tables
 //! and serialisable values, not what they are about. Writes to no stream.
 
-mod chart;
 pub mod format;
 pub mod html;
 pub mod json;
 mod lines;
 pub mod markdown;
-mod markup;
 pub mod text;
-pub mod yaml;
 
 pub use format::RenderError;
 #[cfg(test)]

@@ -40,15 +40,12 @@ fn block(section: &Section, page: Page) -> Option<String> {
             .iter()
             .flat_map(|line| chain_lines(line, page))
             .collect(),
-        Body::Facts(_) | Body::Charts(_) => Vec::new(),
+        Body::Charts(_) => Vec::new(),
     };
     if lines.is_empty() {
         return None;
     }
-    let title = section
-        .title
-        .as_deref()
-        .map(|title| format!("{}:", escaped_line(title)));
+    let title = section.title.map(|title| format!("{title}:"));
     let lines = title.into_iter().chain(lines);
     Some(lines.map(|line| format!("{}\n", line.trim_end())).collect())
 }
@@ -456,7 +453,7 @@ mod tests {
             title: title.to_owned(),
             rows,
         };
-        Section::grouped(Grouped {
+        Section::of(Body::Grouped(Grouped {
             table: Table {
                 columns: vec![
                     Column::text("DEVICE"),
@@ -471,7 +468,7 @@ mod tests {
                 ],
             },
             groups: vec![group("node-1: two", 2), group("node-2: o\u{1b}ne", 1)],
-        })
+        }))
     }
 
     fn shown(format: Format, width: Option<u16>) -> String {

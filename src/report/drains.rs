@@ -1,16 +1,16 @@
 //! Drains of a cluster: the stages of their units.
 
-use super::metadata::{API_VERSION, Answer, Incomplete, Metadata, Warning, beside, views};
-use super::table::{Column, Headers, Heading, Section, Table, Tone, View, first_of, optional};
-use crate::assess;
-use crate::assess::{Basis, Hazard, PlannedUnit};
+use jiff::SignedDuration;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::metadata::{API_VERSION, Incomplete, Metadata, Warning, views};
+use super::table::{Column, Headers, Section, Table, Tone, View, first_of, optional};
+use crate::assess::{self, Basis, PlannedUnit};
 use crate::decide::drain::{UnitStage, UnitStatus};
 use crate::model::UNKNOWN;
 use crate::naming::age::human_duration;
 use crate::naming::phrase::few;
-use jiff::SignedDuration;
-use schemars::JsonSchema;
-use serde::Serialize;
 
 /// Report of `drain status`: the units of the drains, ordered by the names of the drain and the unit.
 ///
@@ -49,39 +49,30 @@ impl DrainList {
 
     fn table(&self) -> Table {
         let unknown = || UNKNOWN.to_owned();
-        let rows = self.items.iter().map(|unit| {
-            let pods = unit.pods.as_ref();
-            let age = unit.age_seconds.map(SignedDuration::from_secs);
-            vec![
-                unit.drain.clone(),
-                unit.unit.clone(),
-                unit.stage.map_or(UNKNOWN, UnitStage::as_str).to_owned(),
-                pods.map_or_else(unknown, |pods| pods.len().to_string()),
-                age.map_or_else(unknown, human_duration),
-                pods.map_or_else(unknown, |pods| few(pods)),
-            ]
-        });
-        Table {
-            columns: vec![
-                Column::text("DRAIN"),
-                Column::long("UNIT"),
-                Column::text("STAGE"),
-                Column::number("PODS"),
-                Column::text("AGE"),
-                Column::prose("USED-BY").wide(),
-            ],
-            rows: rows.collect(),
-        }
+        let age = |unit: &UnitStatus| unit.age_seconds.map(SignedDuration::from_secs);
+        Table::of(&self.items)
+            .column(Column::text("DRAIN"), |unit| unit.drain.clone())
+            .column(Column::long("UNIT"), |unit| unit.unit.clone())
+            .column(Column::text("STAGE"), |unit| {
+                unit.stage.map_or(UNKNOWN, UnitStage::as_str).to_owned()
+            })
+            .column(Column::number("PODS"), |unit| {
+                let pods = unit.pods.as_ref();
+                pods.map_or_else(unknown, |pods| pods.len().to_string())
+            })
+            .column(Column::text("AGE"), |unit| {
+                age(unit).map_or_else(unknown, human_duration)
+            })
+            .column(Column::prose("USED-BY").wide(), |unit| {
+                unit.pods.as_ref().map_or_else(unknown, |pods| few(pods))
+            })
+            .table()
     }
 }
 
 impl View for DrainList {
     fn sections(&self) -> Vec<Section> {
-        let mut sections: Vec<Section> = beside(&self.warnings, &self.incomplete).into();
-        if !self.items.is_empty() {
-            sections.push(Section::table(self.table()));
-        }
-        sections
+        vec![Section::table(self.table())]
     }
 
     fn names(&self) -> Vec<String> {
@@ -97,9 +88,7 @@ impl View for DrainList {
     fn missing_from_names(&self) -> Vec<String> {
         self.incomplete.iter().map(Incomplete::line).collect()
     }
-}
 
-impl Answer for DrainList {
     fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
@@ -162,7 +151,22 @@ impl PlanReport {
     }
 }
 
-impl Answer for PlanReport {
+impl View for PlanReport {
+    fn sections(&self) -> Vec<Section> {
+        let units = Section::table(table(&self.plan.planned_units).with_headers(self.headers));
+        if self.headers == Headers::Left {
+            return vec![units];
+        }
+        let drain = Section::sentences(vec![self.drain.clone()]).verdict();
+        vec![units, drain]
+    }
+
+    /// The devices, in the order of their units.
+    fn names(&self) -> Vec<String> {
+        let units = self.plan.planned_units.iter();
+        units.flat_map(|unit| unit.devices.clone()).collect()
+    }
+
     fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
@@ -176,55 +180,28 @@ impl Answer for PlanReport {
     }
 }
 
-impl View for PlanReport {
-    fn sections(&self) -> Vec<Section> {
-        let units = table(&self.plan.planned_units);
-        if self.headers == Headers::Left {
-            return vec![Section::table(units.without_headers())];
-        }
-        let drain = Section::sentences(vec![self.drain.clone()]).verdict();
-        vec![Section::table(units), drain]
-    }
-
-    fn heading(&self) -> Heading {
-        Heading {
-            title: "Plan".to_owned(),
-            origin: self.metadata.origin(),
-        }
-    }
-
-    /// The devices, in the order of their units.
-    fn names(&self) -> Vec<String> {
-        let units = self.plan.planned_units.iter();
-        units.flat_map(|unit| unit.devices.clone()).collect()
-    }
-}
-
 fn table(units: &[PlannedUnit]) -> Table {
-    Table {
-        columns: vec![
-            Column::text("UNIT"),
-            Column::text("NODE").leaves(1),
-            Column::number("PODS"),
-            Column::text("WORST RISK"),
-            Column::text("BUDGETS"),
-            Column::text("FREE AFTER"),
-        ],
-        rows: units.iter().map(cells).collect(),
-    }
-}
-
-fn cells(unit: &PlannedUnit) -> Vec<String> {
-    let code = |hazard: &Hazard| hazard.code().to_owned();
-    let hazards = unit.hazards.as_ref();
-    let hazards = hazards.map(|all| all.iter().map(code).collect::<Vec<String>>());
     let listed = |names: Option<&[String]>| names.map_or_else(|| UNKNOWN.to_owned(), first_of);
-    vec![
-        unit.unit.clone(),
-        optional(unit.node.as_deref()),
-        unit.evicted_pod_count.to_string(),
-        listed(hazards.as_deref()),
-        listed(unit.violated_budgets.as_deref()),
-        format!("{} of {}", unit.free_device_count, unit.devices.len()),
-    ]
+    let hazards = |unit: &PlannedUnit| -> Option<Vec<String>> {
+        let hazards = unit.hazards.as_ref()?.iter();
+        Some(hazards.map(|hazard| hazard.code().to_owned()).collect())
+    };
+    Table::of(units)
+        .column(Column::text("UNIT"), |unit| unit.unit.clone())
+        .column(Column::text("NODE").leaves(1), |unit| {
+            optional(unit.node.as_deref())
+        })
+        .column(Column::number("PODS"), |unit| {
+            unit.evicted_pod_count.to_string()
+        })
+        .column(Column::text("WORST RISK"), |unit| {
+            listed(hazards(unit).as_deref())
+        })
+        .column(Column::text("BUDGETS"), |unit| {
+            listed(unit.violated_budgets.as_deref())
+        })
+        .column(Column::text("FREE AFTER"), |unit| {
+            format!("{} of {}", unit.free_device_count, unit.devices.len())
+        })
+        .table()
 }

@@ -1,19 +1,19 @@
 //! Metadata of reports: cluster, source, time and gaps.
 
-use super::table::{Section, Shown, Tone, View};
-use super::taint::{Time, pascal_case};
-use crate::assess::{DeviceBasis, ReportCompleteness};
-use crate::model;
-use crate::model::Count;
+use std::collections::{BTreeMap, BTreeSet};
+
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+
+use super::taint::{Time, pascal_case};
+use crate::assess::{DeviceBasis, ReportCompleteness};
+use crate::model;
 
 pub use crate::model::API_VERSION;
 
 /// Source of a report: the cluster, and the data that was read.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Metadata {
     /// Name of the kubeconfig context; null if none was used, or if `server` is null.
@@ -24,20 +24,20 @@ pub struct Metadata {
     pub server_version: Option<String>,
     /// Where the data was read from; absent in reports about what a command did (ChangeReport, WaitReport), and in
     /// a VersionReport.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub data_source: Option<DataSource>,
     /// The Kubernetes version whose behavior was applied, such as `1.37`; absent if none was applied.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub semantics: Option<String>,
     /// The time at which the cluster was as the report describes it; absent if `dataSource` is absent or Kubelet, or if
     /// the files of a DeviceList contain no time. For a cluster, this is the time of the server. For files (--from), it
     /// is the time given with --now. Without --now, it is the time at which `snapshot` saved the file or, for other
     /// files, the newest time in them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_time: Option<Time>,
     /// The resourceVersion (an opaque string) of each list that was read; the key is the plural name of the
     /// resource. Absent if none is known.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub resource_versions: BTreeMap<String, String>,
 }
 
@@ -137,7 +137,7 @@ impl Cluster {
 }
 
 /// Where data was read from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub enum DataSource {
     /// A live cluster.
     Cluster,
@@ -148,7 +148,7 @@ pub enum DataSource {
 }
 
 /// A warning that does not prevent the report.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Warning {
     /// Code of the warning, such as `EmptySelector`; stable.
@@ -240,80 +240,6 @@ pub fn views<'a, M: Ord + 'a, V: From<&'a M>>(lists: &[&'a [M]]) -> Vec<V> {
         .collect()
 }
 
-/// A report that answers a question. Its printers print all of this too.
-pub trait Answer: View {
-    /// Oddities that do not keep the question from being answered.
-    fn warnings(&self) -> &[Warning];
-
-    /// True if the report itself contains `warning`, so that it need not be printed beside it.
-    fn mentions(&self, _warning: &Warning) -> bool {
-        false
-    }
-
-    /// Missing data.
-    fn incomplete(&self) -> &[Incomplete];
-
-    /// True if the report itself lists the missing data, in every format but names alone. Otherwise it is
-    /// printed beside it.
-    fn says_what_is_not_known(&self) -> bool {
-        true
-    }
-
-    /// Reason not to go on; absent where there is none.
-    fn refusal(&self) -> Option<String> {
-        None
-    }
-
-    /// True if nothing was found.
-    fn is_empty(&self) -> bool {
-        false
-    }
-}
-
-/// Sections near the head of every page: warnings and missing data. A page is passed on without standard error.
-pub(super) fn beside(warnings: &[Warning], incomplete: &[Incomplete]) -> [Section; 2] {
-    let list = |title, lines| {
-        // Only in pages: other formats have it on standard error, or in sections of the report itself.
-        let list = Section::list(title, lines).shown(Shown::Page);
-        list.toned(Tone::Doubtful)
-    };
-    [
-        list("Warnings", warnings.iter().map(Warning::line).collect()),
-        list(
-            "Incomplete report. Unknown",
-            incomplete.iter().map(Incomplete::line).collect(),
-        ),
-    ]
-}
-
-/// Bounds of a count that is not exact.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Bounds {
-    /// The count to which the bounds belong: its name or path in the object that has the field `bounds`, for example
-    /// `severities.dangerPodCount`. The count itself is null, or counts only the known data.
-    pub field: String,
-    /// Lower bound of the count.
-    pub at_least: usize,
-    /// Upper bound of the count; null if there is none.
-    pub at_most: Option<usize>,
-}
-
-impl Bounds {
-    /// The bounds, by field, of the counts whose number is not known.
-    pub fn of(counts: &[(&str, Count)]) -> Vec<Self> {
-        // Only those: the list is empty, and so absent from JSON, where every number can be taken as it is.
-        let uncertain = counts.iter().filter(|(_, count)| count.exact().is_none());
-        uncertain
-            .map(|(name, count)| Self {
-                field: (*name).to_owned(),
-                at_least: count.least(),
-                at_most: count.most(),
-            })
-            .collect()
-    }
-}
-
 /// The warnings about a snapshot and its gaps, a line each.
 pub fn lines(warnings: &[model::Warning], gaps: &[model::Gap]) -> Vec<String> {
     let warnings = warnings.iter().map(|warning| Warning::from(warning).line());
@@ -375,20 +301,6 @@ fn without_kinds(gaps: &[model::Gap], without: &str, affects: Affects) -> Incomp
 mod tests {
     use super::*;
     use crate::model::{Affects, Gap, Kind};
-
-    #[test]
-    fn bounds_are_told_of_uncertain_counts_only() {
-        let bounds = Bounds::of(&[
-            ("podCount", Count::at_least(3)),
-            ("nodeCount", Count::known(1)),
-        ]);
-        let expected = Bounds {
-            field: "podCount".to_owned(),
-            at_least: 3,
-            at_most: None,
-        };
-        assert_eq!(bounds, [expected]);
-    }
 
     #[test]
     fn what_the_input_lacks_is_told_once_for_each_consequence() {

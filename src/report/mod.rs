@@ -4,22 +4,16 @@
 //! grows, and sections of plain text and tables that every format for people is made from. Decides
 //! nothing about pods, prints nothing, knows no format.
 
-pub mod attributes;
 pub mod blocker;
 pub mod change;
 pub mod description;
-pub mod descriptions;
-pub mod device_counts;
 pub mod device_row;
-mod device_table;
 pub mod devices;
 pub mod drains;
 pub mod explain;
-pub mod guard;
 pub mod impact;
 pub mod metadata;
 pub mod pod_resources;
-mod question;
 pub mod remaining_pods;
 pub mod rule_lifecycle;
 pub mod rules;
@@ -35,14 +29,13 @@ pub(crate) mod testing;
 
 pub use change::ChangeReport;
 pub use description::RuleDescription;
-pub use descriptions::RuleDescriptions;
 pub use devices::{DeviceLines, DeviceReport};
 pub use drains::DrainList;
 pub use drains::PlanReport;
 pub use explain::Explanation;
 pub use impact::ImpactReport;
-pub use metadata::Answer;
 pub use pod_resources::PodResourcesReport;
+pub use rules::RuleDescriptions;
 pub use rules::RuleList;
 pub use table::View;
 pub use tolerations::TolerationReport;

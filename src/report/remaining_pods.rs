@@ -1,54 +1,36 @@
 //! Remaining pods, and their blockers.
 
-use super::blocker::BlockerReason;
-use super::rule_lifecycle::{times, why, why_if_evicting};
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::blocker::{Blocker, BlockerReason};
+use super::rule_lifecycle::{why, why_if_evicting};
 use super::table::{Column, Table, optional};
-use super::taint;
-use super::taint::{ObjectReference, Time};
+use super::taint::{self, ObjectReference, Time};
+use crate::engine::Impact;
 use crate::engine::holders::{NotEvictedReason, UnevictedPod};
 use crate::engine::rule_lifecycle::{EvictionObstacle, PendingEviction};
 use crate::engine::termination_blocker::{DriverPresence, TerminationBlocker, UnreleasedDriver};
-use crate::engine::{Impact, NotEvicted};
-use crate::model;
-use crate::model::{DeviceTaintRule, Effect, NamespacedName, Uid};
+use crate::model::{self, DeviceTaintRule, Effect, NamespacedName, Uid};
 use crate::naming::phrase::{counted, few};
-use jiff::Timestamp;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use crate::report::impact::rows::not_evicted;
 
 /// A pod of a rule that still exists.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RemainingPod {
-    /// Namespace of the object.
-    pub namespace: String,
-    /// The pod's name.
-    pub name: String,
-    /// The node of the pod; null while the pod is not scheduled.
-    pub node: Option<String>,
-    /// UID of the pod; a later pod of the same name has another UID. Null if unknown.
-    pub uid: Option<String>,
-    /// The reason as text.
-    pub message: String,
-    /// Reason why the pod remains; EffectDoesNotEvict if the rule's effect does not evict the pod.
-    pub reason: BlockerReason,
-    /// Time since which this reason applies; null if unknown.
-    pub since_time: Option<Time>,
-    /// When the toleration (reason Tolerates) or the grace period (reason GracePeriod) of the pod ends; null
-    /// for other reasons.
-    pub until_time: Option<Time>,
+    /// The pod, and what it waits for.
+    #[serde(flatten)]
+    pub blocker: Blocker,
     /// Drivers that possibly still hold the pod's devices; empty unless `reason` is DriverDown.
-    #[serde(default)]
     pub drivers: Vec<HoldingDriver>,
-    /// Finalizers of the pod, which block its deletion; empty if the pod is not terminating.
-    pub finalizers: Vec<String>,
-    /// True if the pod is already terminating.
-    pub terminating: bool,
 }
 
 /// A driver that may not have released a pod's devices.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HoldingDriver {
     /// Name of the driver.
@@ -89,64 +71,54 @@ impl HoldingDriver {
 impl RemainingPod {
     /// The view of a pod at `now`, of a rule with this effect.
     pub fn new(left: &PendingEviction<'_>, effect: &Effect, now: Timestamp) -> Self {
-        let terminating = left.obstacle.is_terminating();
         // Deleted pods end whatever the rule does now.
-        let waits = *effect == Effect::NoExecute || terminating;
-        let waits_for = if waits {
-            why(&left.obstacle, now)
+        let waits = *effect == Effect::NoExecute || left.obstacle.is_terminating();
+        let blocker = Blocker::pod(left, now);
+        let blocker = if waits {
+            Blocker {
+                message: why(&left.obstacle, now),
+                ..blocker
+            }
         } else {
             let words = why_if_evicting(&left.obstacle, now);
-            format!("nothing, because effect {effect} evicts no pods; with NoExecute: {words}")
+            Blocker {
+                reason: BlockerReason::EffectDoesNotEvict,
+                // A pod that is not evicted waits for nothing, so that there is no time of it.
+                since_time: None,
+                until_time: None,
+                message: format!(
+                    "nothing, because effect {effect} evicts no pods; with NoExecute: {words}"
+                ),
+                ..blocker
+            }
         };
-        // A pod that is not evicted waits for nothing, so that there is no time of it.
-        let (since, until) = if waits { times(left) } else { (None, None) };
-        let deletion = left.pod.deletion.as_ref();
         Self {
-            namespace: left.pod.name.namespace.to_string(),
-            name: left.pod.name.name.to_string(),
-            node: left.pod.node.as_ref().map(ToString::to_string),
-            uid: taint::known(&left.pod.uid),
-            message: waits_for,
-            reason: if waits {
-                BlockerReason::of(&left.obstacle)
-            } else {
-                BlockerReason::EffectDoesNotEvict
-            },
-            since_time: since.map(Time),
-            until_time: until.map(Time),
+            blocker,
             drivers: HoldingDriver::all(&left.obstacle),
-            // Finalizers hold an object only once it is deleted.
-            finalizers: deletion.map_or_else(Vec::new, |deletion| deletion.finalizers.clone()),
-            terminating,
         }
     }
 }
 
-impl RemainingPod {}
-
 /// The pods as a table.
 pub fn table(remaining: &[RemainingPod]) -> Table {
-    let row = |pod: &RemainingPod| {
-        vec![
-            pod.namespace.clone(),
-            pod.name.clone(),
-            optional(pod.node.as_deref()),
-            pod.message.clone(),
-        ]
-    };
-    Table {
-        columns: vec![
-            Column::text("NAMESPACE"),
-            Column::text("POD"),
-            Column::text("NODE"),
-            Column::prose("WAITS-FOR"),
-        ],
-        rows: remaining.iter().map(row).collect(),
-    }
+    Table::of(remaining)
+        .column(Column::text("NAMESPACE"), |pod| {
+            optional(pod.blocker.namespace.as_deref())
+        })
+        .column(Column::text("POD"), |pod| {
+            optional(pod.blocker.name.as_deref())
+        })
+        .column(Column::text("NODE"), |pod| {
+            optional(pod.blocker.node.as_deref())
+        })
+        .column(Column::prose("WAITS-FOR"), |pod| {
+            pod.blocker.message.clone()
+        })
+        .table()
 }
 
 /// A pod that uses devices of the rules and that the rules do not evict.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NotEvictedPod {
     /// Namespace of the object.
@@ -164,7 +136,7 @@ pub struct NotEvictedPod {
 }
 
 /// Why a pod is not evicted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub enum NotEvictedCode {
     /// The pod tolerates the taints forever.
     Tolerates,
@@ -193,7 +165,7 @@ impl NotEvictedPod {
             uid: taint::known(&pod.uid),
             node: pod.node.as_ref().map(ToString::to_string),
             reason,
-            message: message.to_owned(),
+            message,
         }
     }
 
@@ -203,8 +175,8 @@ impl NotEvictedPod {
     }
 }
 
-fn words(stay: NotEvictedReason) -> (NotEvictedCode, &'static str) {
-    match stay {
+fn words(stay: NotEvictedReason) -> (NotEvictedCode, String) {
+    let (code, words) = match stay {
         NotEvictedReason::Tolerates => (NotEvictedCode::Tolerates, "tolerates the taint"),
         NotEvictedReason::Administrates => (
             NotEvictedCode::AdminAccess,
@@ -222,22 +194,11 @@ fn words(stay: NotEvictedReason) -> (NotEvictedCode, &'static str) {
             NotEvictedCode::Leaving,
             "was deleted, but is still terminating",
         ),
-        NotEvictedReason::NotEvicted(why) => (NotEvictedCode::NotEvicted, not_evicted(why)),
-    }
-}
-
-fn not_evicted(why: NotEvicted) -> &'static str {
-    match why {
-        NotEvicted::EffectDoesNotEvict => "stays until it ends by itself",
-        NotEvicted::NotScheduled => "has no node yet",
-        NotEvicted::PodGroupReservation => "the claim is reserved only for the pod's PodGroup",
-        NotEvicted::NotOwned => "the claim was not generated for this pod",
-        NotEvicted::ExtendedResource => "uses the device through an extended resource",
-        NotEvicted::HiddenByStaleReservation => {
-            "an outdated entry in a claim's reservedFor hides the pod from the controller"
+        NotEvictedReason::NotEvicted(why) => {
+            return (NotEvictedCode::NotEvicted, not_evicted(why).message);
         }
-        NotEvicted::ClaimNotInStatus => "its claim is not in its status.resourceClaimStatuses",
-    }
+    };
+    (code, words.to_owned())
 }
 
 /// Line about pods that stay on the devices; absent where none does.
@@ -252,11 +213,10 @@ pub fn not_evicted_line(staying: &[NotEvictedPod]) -> Option<String> {
 }
 
 /// A Kubernetes event about a rule, or about a pod.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Event {
     /// The pod of the event; null for an event of the rule itself.
-    #[serde(default)]
     pub pod: Option<ObjectReference>,
     /// Normal or Warning.
     #[serde(rename = "type")]
@@ -324,7 +284,7 @@ mod tests {
     use crate::model::{Deletion, DeviceSelector, Effect, EventSubject, NodeHealth, RuleMetadata};
     use crate::report::testing;
 
-    fn view(obstacle: EvictionObstacle, effect: &Effect) -> RemainingPod {
+    fn view(obstacle: EvictionObstacle, effect: &Effect) -> Blocker {
         let mut pod = testing::pod("team-a", "train-0");
         if obstacle.is_terminating() {
             pod.deletion = Some(Deletion {
@@ -337,7 +297,7 @@ mod tests {
             pod: &pod,
             obstacle,
         };
-        RemainingPod::new(&left, effect, testing::now())
+        RemainingPod::new(&left, effect, testing::now()).blocker
     }
 
     #[test]
@@ -402,17 +362,10 @@ mod tests {
                 None,
             ),
         ] {
-            let terminating = obstacle.is_terminating();
             let view = view(obstacle, &Effect::NoExecute);
             assert_eq!(view.reason, reason);
             assert_eq!(view.since_time, since.map(Time), "{reason:?}");
             assert_eq!(view.until_time, until.map(Time), "{reason:?}");
-            assert_eq!(view.terminating, terminating, "{reason:?}");
-            assert_eq!(
-                view.finalizers.len(),
-                usize::from(terminating),
-                "{reason:?}"
-            );
         }
     }
 

@@ -1,15 +1,17 @@
 //! A taint and its owner, as reports write them and as text.
 
-use crate::engine::{DeviceTaint, Origin, ProposedTaint};
-use crate::model;
-use crate::model::{
-    Controller, EvictionCondition, NamespacedName, Operator, Pod, ResourceClaim, Toleration, Uid,
-};
-use jiff::Timestamp;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-use std::borrow::Cow;
 use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::engine::{DeviceTaint, Origin, ProposedTaint};
+use crate::model::{
+    self, Controller, EvictionCondition, NamespacedName, Operator, Pod, ResourceClaim, Toleration,
+    Uid,
+};
+
+pub use crate::assess::Time;
 
 /// Where a taint comes from.
 #[derive(
@@ -122,25 +124,25 @@ impl fmt::Display for Taint {
 }
 
 /// A toleration, with the fields of the API.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Toleration")]
 pub struct TolerationView {
     /// The key; absent if the toleration matches every key.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub key: String,
     /// Operator of the toleration: Exists or Equal.
     pub operator: String,
     /// The value; absent if empty.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub value: String,
     /// The effect; absent if the toleration has none. Such a toleration matches every effect for scheduling,
     /// but prevents no eviction.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub effect: Option<String>,
     /// Seconds for which the taint is tolerated, counted from the timeAdded of the taint; absent means
     /// forever.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub toleration_seconds: Option<i64>,
 }
 
@@ -192,7 +194,7 @@ impl TolerationView {
 }
 
 /// A pod, a claim or a PodGroup, identified by namespace, name and UID.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ObjectReference {
     /// Namespace of the object.
@@ -258,7 +260,7 @@ impl fmt::Display for ObjectReference {
 }
 
 /// An object that owns pods. Its namespace is that of the pods.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Owner {
     /// Kind of the owner, such as ReplicaSet.
@@ -283,53 +285,8 @@ impl fmt::Display for Owner {
     }
 }
 
-/// A point in time; RFC 3339 in UTC wherever it is shown, to the second as in the Kubernetes API.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Time(pub Timestamp);
-
-impl Time {
-    /// The time without a part of a second.
-    pub fn to_the_second(self) -> Timestamp {
-        // Every number of seconds that a time has is one that a time can have.
-        Timestamp::from_second(self.0.as_second()).unwrap_or(self.0)
-    }
-}
-
-impl fmt::Display for Time {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.to_the_second().fmt(formatter)
-    }
-}
-
-impl Serialize for Time {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Time {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = Cow::<'de, str>::deserialize(deserializer)?;
-        text.parse().map(Self).map_err(de::Error::custom)
-    }
-}
-
-impl JsonSchema for Time {
-    fn schema_name() -> Cow<'static, str> {
-        "Time".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "description": "A point in time: RFC 3339, UTC, to the second.",
-            "type": "string",
-            "format": "date-time",
-        })
-    }
-}
-
 /// The condition EvictionInProgress of a rule, as the eviction controller has written it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Condition {
     /// Status of the condition: True, False or Unknown.
@@ -383,17 +340,6 @@ pub fn words(code: &str) -> String {
 mod tests {
     use super::*;
     use crate::assess::Hazard;
-
-    #[test]
-    fn times_are_rfc_3339_both_ways() {
-        let time = Time("2026-11-21T02:00:34+01:00".parse().unwrap());
-        let json = serde_json::to_string(&time).unwrap();
-        assert_eq!(json, r#""2026-11-21T01:00:34Z""#);
-        assert_eq!(serde_json::from_str::<Time>(&json).unwrap(), time);
-        assert!(serde_json::from_str::<Time>(r#""yesterday""#).is_err());
-        let within = Time("2026-11-21T01:00:34.987Z".parse().unwrap());
-        assert_eq!(serde_json::to_string(&within).unwrap(), json);
-    }
 
     #[test]
     fn a_code_is_the_same_in_both_ways() {

@@ -1,5 +1,9 @@
 //! Result of a wait.
 
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::blocker::Blocker;
 use super::metadata::{API_VERSION, Cluster, Metadata, Warning};
 use super::remaining_pods::{NotEvictedPod, not_evicted_line};
@@ -12,9 +16,6 @@ use crate::engine::rule_lifecycle::{EvictionObstacle, PendingEviction};
 use crate::engine::settle::{Goal, Observation, OpenCondition, WaitFacts, WaitStep};
 use crate::model::DeviceTaintRule;
 use crate::naming::phrase::few;
-use jiff::Timestamp;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 /// Kind of the report.
 const KIND: &str = "WaitReport";
@@ -23,7 +24,7 @@ const KIND: &str = "WaitReport";
 /// still blocks the wait.
 ///
 /// Within one apiVersion, fields and enumeration values are only added: ignore those that you do not know.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WaitReport {
     /// Version of this schema.
@@ -50,10 +51,8 @@ pub struct WaitReport {
     pub blockers: Vec<Blocker>,
     /// The pods that use the devices of the rules and are not evicted, ordered by name. With `--for evicted`, the wait
     /// does not wait for them.
-    #[serde(default)]
     pub not_evicted_pods: Vec<NotEvictedPod>,
     /// Warnings that do not prevent the report.
-    #[serde(default)]
     pub warnings: Vec<Warning>,
 }
 

@@ -1,5 +1,12 @@
 //! Units of a plan: the candidates, and the chosen ones with the evictions of their drain.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use foldhash::{HashMap, HashSet};
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::cost::{EvictionCost, EvictionCosts};
 use crate::assess::assessment::Assessed;
 use crate::assess::completeness::{Basis, CountSubject};
@@ -12,11 +19,6 @@ use crate::engine::{Impact, PodImpact, ProposedTaint, Verdict, preview};
 use crate::model::{
     DeviceId, DeviceSelector, Gap, Kind, ResourceClaim, Snapshot, Taint, Uid, Warning,
 };
-use foldhash::{HashMap, HashSet};
-use jiff::Timestamp;
-use schemars::JsonSchema;
-use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
 
 /// Devices that a plan chooses together or not at all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -228,7 +228,11 @@ impl Pipeline<'_> {
             .await?;
         if let Some(patience) = proposal.waits() {
             // Before the confirmation: a wait that cannot succeed is refused while nothing is changed.
-            let last = report.assessment.totals.last_eviction;
+            let last = report
+                .assessment
+                .totals
+                .last_eviction_time
+                .map(|last| last.0);
             wait_advice::refuse_too_short(last, patience, view.now)?;
         }
         // It costs another read of pods, and only an expected report is compared with it.

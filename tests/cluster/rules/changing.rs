@@ -70,7 +70,7 @@ fn the_brake_asks_nothing_and_says_what_it_cancelled() {
     let run = world
         .run_by_kubectl(&format!("deescalate {name} --to NoSchedule"))
         .ended(0)
-        .saying("1 eviction was pending and is cancelled");
+        .saying("evictions cancelled: 1");
     assert!(run.stdout.ends_with("configured\n"), "{run:?}");
     world
         .run(&format!("deescalate {name} --to None --dry-run=server"))
