@@ -3,19 +3,21 @@
 //! Takes the devices as they are, and gives an [`Availability`] for each; of devices of which that is unknown, none.
 //! Admin access uses nothing.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::completeness::{CountSubject, ReportCompleteness};
 use crate::engine::DeviceState;
 use crate::engine::allocator::PartitionedPools;
+use crate::engine::closed_nodes::{ClosedNode, ClosedReason};
 use crate::engine::rule_lifecycle::blocks;
-use crate::model::{DeviceId, Kind, Reading};
+use crate::model::{DeviceId, Kind, Reading, Warning};
+use crate::naming::phrase::{counted, few};
 
 /// Availability of a device for new claims.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub enum Availability {
     /// No claim holds the device, its counters are left, and no taint keeps new claims off.
     Free,
@@ -112,9 +114,59 @@ impl<'a> Availabilities<'a> {
     }
 }
 
+/// So many nodes are named.
+const MOST_NAMED: usize = 3;
+
+/// Those of them that have devices, with the reason of each; nothing where there are none.
+pub fn closed_line(closed: &[ClosedNode]) -> Option<String> {
+    let closed: Vec<&ClosedNode> = closed.iter().filter(|node| node.has_devices).collect();
+    let named = closed.iter().take(MOST_NAMED).map(|node| {
+        let name = &node.name;
+        match &node.reason {
+            ClosedReason::Cordoned => format!("{name} is cordoned"),
+            ClosedReason::Tainted(taint) => format!("{name} has taint {taint}"),
+        }
+    });
+    let more = closed.len().saturating_sub(MOST_NAMED);
+    let more = (more > 0).then(|| format!("and {more} more"));
+    let named: Vec<String> = named.chain(more).collect();
+    (!named.is_empty()).then(|| {
+        format!(
+            "nodes on which the pod cannot be scheduled: {}",
+            named.join(", ")
+        )
+    })
+}
+
+/// The warning about devices whose partitions are `open`, as [`open_parts`](crate::engine::open_parts::open_parts) has
+/// found them; absent where there are none.
+pub fn open_parts_warning(open: &BTreeMap<DeviceId, BTreeSet<DeviceId>>) -> Option<Warning> {
+    let devices: Vec<String> = open.keys().map(ToString::to_string).collect();
+    let (first, rest) = devices.split_first()?;
+    let parts: BTreeSet<&DeviceId> = open.values().flatten().collect();
+    let names: Vec<String> = parts.iter().map(ToString::to_string).collect();
+    let wholes = match rest {
+        [] => first.clone(),
+        _ => counted(devices.len(), "selected device"),
+    };
+    let have = if parts.len() == 1 { "has" } else { "have" };
+    Some(Warning {
+        code: "partitions-not-tainted",
+        message: format!(
+            "{} of {wholes} {have} no taint of effect NoSchedule or NoExecute ({}), so new pods can be scheduled to the same hardware",
+            counted(parts.len(), "partition"),
+            few(&names)
+        ),
+        fix: Some(
+            "to include them, use `add`, `preview` or `drain` with --with-partitions, or escalate their rules if they have any".to_owned(),
+        ),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::testing::device;
     use crate::model::{CounterSet, Effect, Gap, SliceTerms, Taint};
     use crate::report::testing;
 
@@ -218,5 +270,54 @@ mod tests {
             let found = found(&reading).replace("card: used in parts", "?");
             assert!(found.ends_with(expected), "{kind}: {found}");
         }
+    }
+
+    #[test]
+    fn closed_nodes_with_devices_are_named_with_the_reason() {
+        let tainted = |name: &str, key: &str| ClosedNode {
+            name: name.into(),
+            has_devices: true,
+            reason: ClosedReason::Tainted(crate::engine::testing::untimed(&format!(
+                "{key}:NoSchedule"
+            ))),
+        };
+        let cordoned = ClosedNode {
+            name: "node-1".into(),
+            has_devices: true,
+            reason: ClosedReason::Cordoned,
+        };
+        let without_devices = ClosedNode {
+            name: "control-plane".into(),
+            has_devices: false,
+            reason: ClosedReason::Cordoned,
+        };
+        assert_eq!(closed_line(std::slice::from_ref(&without_devices)), None);
+        let closed = [
+            cordoned,
+            tainted("node-2", "a"),
+            tainted("node-3", "b"),
+            tainted("node-4", "c"),
+        ];
+        assert_eq!(
+            closed_line(&closed).as_deref(),
+            Some(
+                "nodes on which the pod cannot be scheduled: node-1 is cordoned, node-2 has taint a:NoSchedule, \
+                 node-3 has taint b:NoSchedule, and 1 more"
+            )
+        );
+        assert_eq!(closed_line(&[]), None);
+    }
+
+    #[test]
+    fn partitions_that_stay_schedulable_are_named() {
+        let parts = |names: &[&str]| names.iter().map(|name| device(name)).collect();
+        let open = BTreeMap::from([(device("gpu-0"), parts(&["half-0", "half-1"]))]);
+        let warning = open_parts_warning(&open).unwrap();
+        assert_eq!(
+            warning.message,
+            "2 partitions of gpu.example.com/node-7/gpu-0 have no taint of effect NoSchedule or NoExecute \
+             (gpu.example.com/node-7/half-0, gpu.example.com/node-7/half-1), so new pods can be scheduled to the same hardware"
+        );
+        assert_eq!(open_parts_warning(&BTreeMap::new()), None);
     }
 }

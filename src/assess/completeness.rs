@@ -4,7 +4,17 @@
 //! counted from what is missing: without the pods it is still known which devices a taint selects, and
 //! without the slices still which pods it evicts.
 
-use crate::model::{Affects, Count, Counted, Gap, Kind};
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Deref;
+
+use jiff::Timestamp;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use super::availability::Availabilities;
+use crate::engine::Semantics;
+use crate::model::{Affects, Count, Counted, Gap, Kind, Reading};
 use crate::naming::phrase::each_once;
 
 /// Something that reports count.
@@ -125,6 +135,159 @@ fn concerns(gap: &Gap, subject: CountSubject) -> bool {
     }
 }
 
+/// Basis of answers about devices, claims and rules. Pods need not have been read, so it has no verdicts on
+/// them: [`Basis`] has.
+#[derive(Clone, Copy, Debug)]
+pub struct DeviceBasis<'a> {
+    /// The snapshot and where it is from.
+    pub reading: &'a Reading,
+    /// The Kubernetes behaviour that was applied.
+    pub semantics: &'a Semantics,
+    /// The instant for which the question was answered.
+    pub now: Timestamp,
+}
+
+/// Basis of answers about pods: the pods of the devices in question were read.
+#[derive(Clone, Copy, Debug)]
+pub struct Basis<'a>(DeviceBasis<'a>);
+
+impl DeviceBasis<'_> {
+    /// True if all claims are known: without them it is unknown which devices are in use.
+    pub fn knows_usage(&self) -> bool {
+        ReportCompleteness::new(&self.reading.gaps).is_complete(CountSubject::Allocated)
+    }
+}
+
+impl DeviceBasis<'_> {
+    /// Reports whether all claims and taints are known, so that a device can be known to be free.
+    pub fn knows_free_devices(&self) -> bool {
+        let availabilities = Availabilities::new(self.reading);
+        let completeness = availabilities.completeness();
+        [CountSubject::Holders, CountSubject::Taints]
+            .into_iter()
+            .all(|subject| completeness.is_complete(subject))
+    }
+}
+
+impl<'a> Basis<'a> {
+    /// The basis of answers for the instant `now`; `reading` has the pods of the devices in question.
+    pub fn new(reading: &'a Reading, semantics: &'a Semantics, now: Timestamp) -> Self {
+        Self(DeviceBasis {
+            reading,
+            semantics,
+            now,
+        })
+    }
+
+    /// This basis, if Kubernetes behaved as `semantics` say.
+    #[must_use]
+    pub fn with_semantics(self, semantics: &'a Semantics) -> Self {
+        Self(DeviceBasis {
+            semantics,
+            ..self.0
+        })
+    }
+}
+
+impl<'a> Deref for Basis<'a> {
+    type Target = DeviceBasis<'a>;
+
+    fn deref(&self) -> &DeviceBasis<'a> {
+        &self.0
+    }
+}
+
+/// A count; in documents, null if it is not exactly known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Number(pub Count);
+
+impl From<Count> for Number {
+    fn from(count: Count) -> Self {
+        Self(count)
+    }
+}
+
+impl Deref for Number {
+    type Target = Count;
+
+    fn deref(&self) -> &Count {
+        &self.0
+    }
+}
+
+impl Serialize for Number {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.exact().serialize(serializer)
+    }
+}
+
+impl JsonSchema for Number {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Number".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Option::<usize>::json_schema(generator)
+    }
+}
+
+/// Serializes a value as its text.
+pub(super) fn as_text<S: Serializer>(
+    value: &impl fmt::Display,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(value)
+}
+
+/// A point in time; RFC 3339 in UTC wherever it is shown, to the second as in the Kubernetes API.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Time(pub Timestamp);
+
+impl Time {
+    /// The time without a part of a second.
+    pub fn to_the_second(self) -> Timestamp {
+        // Every number of seconds that a time has is one that a time can have.
+        Timestamp::from_second(self.0.as_second()).unwrap_or(self.0)
+    }
+}
+
+impl fmt::Display for Time {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.to_the_second().fmt(formatter)
+    }
+}
+
+impl Serialize for Time {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Time {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Cow::<'de, str>::deserialize(deserializer)?;
+        text.parse().map(Self).map_err(de::Error::custom)
+    }
+}
+
+impl JsonSchema for Time {
+    fn schema_name() -> Cow<'static, str> {
+        "Time".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A point in time: RFC 3339, UTC, to the second.",
+            "type": "string",
+            "format": "date-time",
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -209,5 +372,22 @@ mod tests {
                 assert!(completeness.is_complete(subject), "{kind:?} {subject:?}");
             }
         }
+    }
+
+    #[test]
+    fn times_are_rfc_3339_both_ways() {
+        let time = Time("2026-11-21T02:00:34+01:00".parse().unwrap());
+        let json = serde_json::to_string(&time).unwrap();
+        assert_eq!(json, r#""2026-11-21T01:00:34Z""#);
+        assert_eq!(serde_json::from_str::<Time>(&json).unwrap(), time);
+        assert!(serde_json::from_str::<Time>(r#""yesterday""#).is_err());
+        let within = Time("2026-11-21T01:00:34.987Z".parse().unwrap());
+        assert_eq!(serde_json::to_string(&within).unwrap(), json);
+    }
+
+    #[test]
+    fn a_number_that_is_not_known_is_null() {
+        let numbers = [Count::known(3), Count::at_least(3), Count::between(0, 1)].map(Number);
+        assert_eq!(serde_json::to_string(&numbers).unwrap(), "[3,null,null]");
     }
 }

@@ -97,10 +97,10 @@ pub fn consent(tally: &Tally<'_, '_>, totals: &Totals, semantics: &Semantics) ->
     });
     // Pods that could not be counted may use the devices: an unknown number is not none.
     let affects_no_pod =
-        !tally.evicts() && tally.pods.is_empty() && totals.pods_not_evicted.exact().is_some();
+        !tally.evicts() && tally.pods.is_empty() && totals.not_evicted_pod_count.exact().is_some();
     match why_wide(tally, totals, reach) {
         Some(why) => Consent::Wide {
-            pods: totals.pods,
+            pods: totals.evicted_pod_count.0,
             why,
         },
         None if affects_no_pod => Consent::Nothing,
@@ -130,7 +130,7 @@ fn why_wide(
     // Monitors run in a namespace of their own, and would make every preview one of several namespaces.
     let working = evicted().filter(|impact| !only_administers(impact));
     let namespaces: BTreeSet<String> = working.map(namespace).collect();
-    (namespaces.len() > 1).then_some(WhyWide::Namespaces(totals.namespaces))
+    (namespaces.len() > 1).then_some(WhyWide::Namespaces(totals.namespace_count.0))
 }
 
 fn only_administers(impact: &PodImpact<'_>) -> bool {

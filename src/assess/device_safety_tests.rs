@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::device_safety::{SafetyFacts, device_safety};
-use super::device_use::ObstacleCode::{
-    Claimed, DriverDown, InUse as Used, KubeletWithoutClaims, MayBePrepared, NodeNotVerified,
+use super::device_safety::ObstacleCode::{
+    self, Claimed, DriverDown, InUse as Used, KubeletWithoutClaims, MayBePrepared, NodeNotVerified,
     NotSettled, NotTainted, Partition, Prepared, Terminating, Tolerated, Unread,
 };
-use super::device_use::{DeviceUse, ObstacleCode};
+use super::device_safety::{DeviceUse, SafetyFacts, device_safety};
 use crate::engine::Semantics;
 use crate::engine::tests::world::{GPU_0, World, at, device_id, name, spec, with_template};
 use crate::model::{

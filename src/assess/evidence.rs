@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
-use super::disruption_facts::DisruptionFacts;
-use super::siblings::beside;
+use super::replacements::beside;
+use super::totals::DisruptionFacts;
 use crate::engine::disruption::BudgetAnswer;
 use crate::engine::impact::replacement_takes_claim;
 use crate::engine::job_fate::{JobFailure, JobFate};

@@ -6,9 +6,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::assessment::Severity;
 use super::completeness::CountSubject;
 use super::evidence::{self, HazardEvidence, HazardReason};
-use super::severity::Severity;
 use crate::engine::{PodImpact, Verdict};
 
 /// Pods to which a hazard applies.
@@ -22,22 +22,12 @@ enum Of {
     All,
 }
 
-/// Existence of the pod after the eviction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum After {
-    /// Something creates it again, as far as this hazard goes.
-    MadeAgain,
-    /// Nothing creates it again.
-    Lost,
-}
-
 /// Facts about a hazard.
 struct Row {
     code: &'static str,
     severity: Severity,
     rank: u8,
     of: Of,
-    after: After,
     reads: &'static [CountSubject],
     meaning: &'static str,
     find: fn(&HazardEvidence<'_>, &PodImpact<'_>) -> Option<HazardReason>,
@@ -52,7 +42,6 @@ macro_rules! hazards {
             severity: $severity:ident,
             rank: $rank:literal,
             of: $of:ident,
-            after: $after:ident,
             reads: [$($subject:ident),+],
             meaning: $meaning:literal,
             find: $find:path,
@@ -79,7 +68,6 @@ macro_rules! hazards {
                         severity: Severity::$severity,
                         rank: $rank,
                         of: Of::$of,
-                        after: After::$after,
                         reads: &[$(CountSubject::$subject),+],
                         meaning: $meaning,
                         find: |evidence, impact| $find(evidence, impact),
@@ -102,7 +90,6 @@ hazards! {
         severity: Danger,
         rank: 10,
         of: EvictedRunning,
-        after: MadeAgain,
         reads: [Budgets],
         meaning: "its eviction violates a PodDisruptionBudget; taint evictions ignore budgets",
         find: HazardEvidence::refused,
@@ -113,7 +100,6 @@ hazards! {
         severity: Danger,
         rank: 20,
         of: EvictedRunning,
-        after: MadeAgain,
         reads: [Budgets],
         meaning: "two or more PodDisruptionBudgets match it, so the Eviction API refuses to evict it",
         find: HazardEvidence::ambiguous,
@@ -124,7 +110,6 @@ hazards! {
         severity: Danger,
         rank: 30,
         of: EvictedRunning,
-        after: MadeAgain,
         reads: [Workloads],
         meaning: "its workload would have no ready pod left",
         find: HazardEvidence::last_replica,
@@ -135,7 +120,6 @@ hazards! {
         severity: Danger,
         rank: 40,
         of: EvictedRunning,
-        after: MadeAgain,
         reads: [Workloads],
         meaning: "its pod group stops working without it, or restarts as a whole",
         find: HazardEvidence::gang,
@@ -146,7 +130,6 @@ hazards! {
         severity: Warning,
         rank: 50,
         of: EvictedRunning,
-        after: MadeAgain,
         reads: [Replacements],
         meaning: "one of its claims cannot be reallocated: too few other devices are available to the claim",
         find: HazardEvidence::no_replacement,
@@ -157,7 +140,6 @@ hazards! {
         severity: Danger,
         rank: 45,
         of: EvictedRunning,
-        after: Lost,
         reads: [Workloads],
         meaning: "the eviction makes its Job fail permanently: nothing recreates the pod",
         find: HazardEvidence::job_fails,
@@ -168,7 +150,6 @@ hazards! {
         severity: Warning,
         rank: 70,
         of: EvictedRunning,
-        after: MadeAgain,
         reads: [Workloads],
         meaning: "its Job may recreate it, count the eviction as a failure, or fail",
         find: HazardEvidence::job_restart,
@@ -179,7 +160,6 @@ hazards! {
         severity: Warning,
         rank: 80,
         of: EvictedRunning,
-        after: MadeAgain,
         reads: [Pods],
         meaning: "an annotation forbids its disruption",
         find: HazardEvidence::asks_to_stay,
@@ -190,7 +170,6 @@ hazards! {
         severity: Warning,
         rank: 90,
         of: Evicted,
-        after: MadeAgain,
         reads: [Nodes],
         meaning: "its node is not ready or does not exist: the pod would hang in Terminating",
         find: HazardEvidence::node_not_ready,
@@ -201,7 +180,6 @@ hazards! {
         severity: Warning,
         rank: 100,
         of: Evicted,
-        after: MadeAgain,
         reads: [Inventory],
         meaning: "the driver of its device is not running: the pod would hang in Terminating",
         find: HazardEvidence::driver_down,
@@ -212,7 +190,6 @@ hazards! {
         severity: Notice,
         rank: 140,
         of: Evicted,
-        after: MadeAgain,
         reads: [Nodes],
         meaning: "its node is cordoned or under maintenance",
         find: HazardEvidence::node_maintenance,
@@ -223,7 +200,6 @@ hazards! {
         severity: Warning,
         rank: 60,
         of: EvictedRunning,
-        after: Lost,
         reads: [Workloads],
         meaning: "has no controller, or its controller was deleted: nothing recreates it",
         find: HazardEvidence::unmanaged,
@@ -235,7 +211,6 @@ hazards! {
         severity: Notice,
         rank: 150,
         of: EvictedRunning,
-        after: MadeAgain,
         reads: [Pods],
         meaning: "its DaemonSet recreates it on the same node",
         find: evidence::daemon_set,
@@ -246,7 +221,6 @@ hazards! {
         severity: Danger,
         rank: 0,
         of: EvictedRunning,
-        after: MadeAgain,
         reads: [Pods],
         meaning: "is system-critical (priority 2000000000 or more, or scheduler.alpha.kubernetes.io/critical-pod)",
         find: evidence::critical,
@@ -257,7 +231,6 @@ hazards! {
         severity: Notice,
         rank: 120,
         of: EvictedRunning,
-        after: MadeAgain,
         reads: [Pods],
         meaning: "has emptyDir volumes, whose data is deleted with it",
         find: evidence::local_data,
@@ -268,7 +241,6 @@ hazards! {
         severity: Notice,
         rank: 130,
         of: EvictedRunning,
-        after: MadeAgain,
         reads: [Pods],
         meaning: "has a grace period of more than 10s, and may keep the device that long",
         find: evidence::long_grace,
@@ -279,7 +251,6 @@ hazards! {
         severity: Notice,
         rank: 190,
         of: All,
-        after: MadeAgain,
         reads: [Pods],
         meaning: "uses the device through an extended resource; Kubernetes up to 1.37.1 does not evict such pods",
         find: evidence::extended_resource,
@@ -290,7 +261,6 @@ hazards! {
         severity: Notice,
         rank: 170,
         of: Evicted,
-        after: MadeAgain,
         reads: [Holders],
         meaning: "other pods keep using the same hardware, through partitions or shares",
         find: HazardEvidence::sibling_in_use,
@@ -301,7 +271,6 @@ hazards! {
         severity: Notice,
         rank: 180,
         of: All,
-        after: MadeAgain,
         reads: [Pods],
         meaning: "has ended, but is evicted like a running pod while its claim holds the device",
         find: evidence::terminal_still_reserved,
@@ -312,7 +281,6 @@ hazards! {
         severity: Warning,
         rank: 110,
         of: EvictedRunning,
-        after: MadeAgain,
         reads: [Workloads],
         meaning: "replacements can get tainted devices, because their tolerations allow it, and are then evicted, too",
         find: HazardEvidence::tolerates_schedule_only,
@@ -323,7 +291,6 @@ hazards! {
         severity: Warning,
         rank: 112,
         of: EvictedRunning,
-        after: MadeAgain,
         reads: [Workloads],
         meaning: "replacements are evicted again: they use the same claim, which stays allocated",
         find: HazardEvidence::claim_stays_allocated,
@@ -334,7 +301,6 @@ hazards! {
         severity: Notice,
         rank: 160,
         of: All,
-        after: MadeAgain,
         reads: [Taints],
         meaning: "is also evicted by an existing rule or by a driver's taint",
         find: evidence::foreign_taint,
@@ -342,14 +308,6 @@ hazards! {
 }
 
 impl Hazard {
-    /// True if the pod is not recreated.
-    pub const fn is_for_good(self) -> bool {
-        match self.row().after {
-            After::Lost => true,
-            After::MadeAgain => false,
-        }
-    }
-
     /// The stable code.
     pub const fn code(self) -> &'static str {
         self.row().code
@@ -375,11 +333,6 @@ impl Hazard {
         self.row().meaning
     }
 
-    /// The hazard of that code, if there is one.
-    pub fn of_code(code: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|hazard| hazard.code() == code)
-    }
-
     /// Finding of this hazard of a pod in `evidence`; absent where the pod does not have it.
     fn find(self, evidence: &HazardEvidence<'_>, impact: &PodImpact<'_>) -> Option<Finding> {
         let evicted = matches!(impact.verdict, Verdict::Evicted { .. });
@@ -393,16 +346,20 @@ impl Hazard {
             .flatten()?;
         Some(Finding {
             hazard: self,
+            severity: self.severity(),
             message,
         })
     }
 }
 
 /// A hazard of a pod, and its reason.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Finding {
-    /// The hazard.
+    /// The hazard, such as PdbViolated. `help hazards` explains each hazard; there it is written in kebab-case.
+    #[schemars(with = "String")]
     pub hazard: Hazard,
+    /// Severity of the hazard.
+    pub severity: Severity,
     /// The reason as text, with names and numbers.
     pub message: String,
 }
@@ -417,7 +374,7 @@ pub fn findings(evidence: &HazardEvidence<'_>, impact: &PodImpact<'_>) -> Vec<Fi
 
 /// The worst of them; well where there is none.
 pub fn severity_of(findings: &[Finding]) -> Severity {
-    let severities = findings.iter().map(|found| found.hazard.severity());
+    let severities = findings.iter().map(|found| found.severity);
     severities.max().unwrap_or_default()
 }
 
@@ -451,8 +408,6 @@ mod tests {
                     .all(|letter| letter.is_ascii_lowercase() || letter == '-')
             );
             assert!(hazard.meaning().len() <= 100, "{}", hazard.code());
-            assert_eq!(Hazard::of_code(hazard.code()), Some(hazard));
         }
-        assert_eq!(Hazard::of_code("weather"), None);
     }
 }

@@ -2,10 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::basis::Basis;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::completeness::{Basis, Number, as_text};
 use crate::engine::allocator::{
-    Available, ClaimReallocation, Completeness, IncompletePool, NodeFilter, Placeability, Range,
-    Replacement, RequestCandidates, SearchBasis, Unknown, replacement,
+    self, Available, ClaimReallocation, Completeness, IncompletePool, NodeFilter, Placeability,
+    Range, Replacement, RequestCandidates, SearchBasis, Unknown, replacement,
 };
 use crate::engine::{Impact, PodImpact, ProposedTaint};
 use crate::model::{Count, DriverName, Gap, Kind, NamespacedName, Reading, Source};
@@ -14,51 +17,63 @@ use crate::naming::phrase::{counted, few, first_and_more};
 /// So many claims without a replacement are named to people; programs get all.
 const NAMED: usize = 10;
 
-/// Reallocation of the claims whose pods would be evicted, with the taints in place.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Reallocation of the claims of evicted pods, with the taints in place.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Replacements {
-    /// Every claim through which a pod would lose a device, by namespace and name.
+    /// Every claim through which a pod would lose a device, ordered by namespace and name.
+    #[serde(rename = "claimReplacements")]
     pub claims: Vec<ClaimReplacement>,
-    /// Devices of the selected devices' classes that stay allocatable; absent where that is not known.
+    /// Available devices in the DeviceClasses of the selected devices; null if unknown.
     pub available: Option<AvailableDevices>,
 }
 
 /// Reallocation of a claim.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct ClaimReplacement {
-    /// The claim.
+    /// The claim, as NAMESPACE/NAME.
+    #[serde(rename = "claim", serialize_with = "as_text")]
+    #[schemars(with = "String")]
     pub name: NamespacedName,
-    /// True if it could be reallocated; absent where that is not known.
+    /// True if the scheduler's allocator could reallocate this claim on at least one node if no other
+    /// allocation changed; null if unknown.
     pub placeable: Option<bool>,
-    /// Why that is not known.
-    pub unknown: BTreeSet<Unknown>,
-    /// Its requests, alternatives one by one.
+    /// Reasons why `placeable` is null; absent if `placeable` is not null.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unknown: Vec<String>,
+    /// The requests of the claim; each subrequest of a request with firstAvailable has an entry of its own.
     pub requests: Vec<RequestReplacement>,
 }
 
 /// Number of devices that could serve a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct RequestReplacement {
     /// The request, as REQUEST or REQUEST/SUBREQUEST.
     pub request: String,
-    /// Number of devices it needs; absent where it wants all of a node.
-    pub needs: Option<i64>,
-    /// Devices that fit, are free, and are kept from it by no taint, on nodes on which a pod of the claim can
-    /// be scheduled.
-    pub devices: Count,
+    /// Devices that the request needs; null if it requests all devices of a node.
+    pub needed_device_count: Option<i64>,
+    /// Devices that the request could get: they match the request, the request tolerates their taints, and no
+    /// other claim holds them. Devices on a node count only if the node is not cordoned, and if the node selector
+    /// and node affinity of the claim's pods allow the node.
+    pub available_device_count: Number,
     /// Upper bound of such devices on other nodes.
+    #[serde(skip)]
     pub elsewhere: usize,
 }
 
-/// Devices of the selected devices' classes that stay allocatable.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Devices that remain available in the DeviceClasses of the selected devices.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct AvailableDevices {
-    /// The classes, by name.
-    pub classes: Vec<String>,
-    /// Free devices that no taint keeps from claims which tolerate none.
-    pub devices: Count,
-    /// All devices of these classes.
-    pub of: Count,
+    /// Names of the DeviceClasses of the selected devices, in alphabetical order.
+    pub device_class_names: Vec<String>,
+    /// Devices that claims without tolerations could still get with the proposed taints in place, counted in the
+    /// DeviceClasses of the selected devices. Includes shareable devices with capacity left.
+    pub available_device_count: Number,
+    /// All devices in the DeviceClasses of the selected devices, available or not.
+    pub class_device_count: Number,
 }
 
 impl Replacements {
@@ -136,15 +151,13 @@ impl Replacements {
     /// Number of devices of the same classes that stay allocatable.
     pub fn available(&self) -> Count {
         let available = self.available.as_ref();
-        available.map(|found| found.devices).unwrap_or_default()
+        available.map_or_else(Count::default, |found| found.available_device_count.0)
     }
 
     /// Number of devices of the same classes.
     pub fn of_class(&self) -> Count {
-        self.available
-            .as_ref()
-            .map(|found| found.of)
-            .unwrap_or_default()
+        let available = self.available.as_ref();
+        available.map_or_else(Count::default, |found| found.class_device_count.0)
     }
 
     /// Lines for the user; none if all claims can be reallocated.
@@ -294,9 +307,9 @@ impl AvailableDevices {
             }
         };
         Self {
-            classes: available.classes.clone(),
-            devices: count(available.devices),
-            of: count(available.whole),
+            device_class_names: available.classes.clone(),
+            available_device_count: count(available.devices).into(),
+            class_device_count: count(available.whole).into(),
         }
     }
 }
@@ -311,7 +324,7 @@ impl ClaimReplacement {
         Self {
             name: reallocation.claim.name.clone(),
             placeable,
-            unknown,
+            unknown: unknown.iter().map(ToString::to_string).collect(),
             requests: requests.map(RequestReplacement::new).collect(),
         }
     }
@@ -335,18 +348,17 @@ impl RequestReplacement {
     fn new(reallocation: &RequestCandidates) -> Self {
         Self {
             request: reallocation.request.clone(),
-            needs: reallocation.needs,
-            devices: count(reallocation.devices),
+            needed_device_count: reallocation.needs,
+            available_device_count: count(reallocation.devices).into(),
             elsewhere: reallocation.elsewhere,
         }
     }
 
     /// Number of devices it needs, and of those that could serve it.
     fn offer(&self) -> String {
-        let needs = self
-            .needs
-            .map_or_else(|| "all".to_owned(), |it| it.to_string());
-        let (request, devices) = (&self.request, self.devices);
+        let needs = self.needed_device_count;
+        let needs = needs.map_or_else(|| "all".to_owned(), |it| it.to_string());
+        let (request, devices) = (&self.request, self.available_device_count.0);
         match self.elsewhere {
             0 => format!("{request} needs {needs}, free {devices}"),
             more => format!("{request} needs {needs}, free {devices} (other nodes: {more})"),
@@ -356,9 +368,10 @@ impl RequestReplacement {
     /// True if there seem to be enough devices, each taken by itself.
     fn has_enough(&self) -> bool {
         // With `allocationMode: All` at least one device has to be there.
-        let needs = self.needs.unwrap_or(1);
+        let needs = self.needed_device_count.unwrap_or(1);
         let needs = usize::try_from(needs).unwrap_or_default();
-        self.devices.most().is_none_or(|most| most >= needs)
+        let available = self.available_device_count;
+        available.most().is_none_or(|most| most >= needs)
     }
 }
 
@@ -385,15 +398,95 @@ pub fn completeness(reading: &Reading) -> Completeness {
     }
 }
 
+/// A device in use on the same hardware as a selected device: a device that shares counters with it, such as a partition,
+/// or the selected device itself if it is shared. The pods listed here would not be evicted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Sibling {
+    /// The device, as DRIVER/POOL/DEVICE.
+    pub device: String,
+    /// Selected devices on the same hardware as `device`. Contains `device` itself if it is selected and several
+    /// claims share it.
+    #[serde(rename = "sharesHardwareWith")]
+    pub beside: Vec<String>,
+    /// Claims that hold the device and are reserved for pods that would not be evicted, as NAMESPACE/NAME.
+    pub claims: Vec<String>,
+    /// The pods for which the claims are reserved, as NAMESPACE/NAME.
+    pub pods: Vec<String>,
+    /// True if its users have administrative access only, which takes the device from no pod.
+    #[serde(skip)]
+    pub is_admin: bool,
+}
+
+impl Sibling {
+    /// Those of the devices that the considered taints of `impact` select, by name.
+    pub fn of(impact: &Impact<'_>, basis: &Basis<'_>) -> Vec<Self> {
+        let siblings = allocator::siblings(&basis.reading.snapshot, impact);
+        siblings.iter().map(Self::new).collect()
+    }
+
+    fn new(sibling: &allocator::Sibling<'_>) -> Self {
+        Self {
+            device: sibling.device.to_string(),
+            beside: sibling.beside.iter().map(ToString::to_string).collect(),
+            claims: sibling
+                .claims
+                .iter()
+                .map(|claim| claim.name.to_string())
+                .collect(),
+            pods: sibling.pods().iter().map(ToString::to_string).collect(),
+            is_admin: sibling.is_admin,
+        }
+    }
+
+    /// The device and its users, in one line.
+    pub fn line(&self) -> String {
+        format!("{}: {}", self.device, first_and_more(&self.all_users()))
+    }
+
+    /// True if it is a selected device itself, of which others have shares.
+    pub fn is_shared(&self) -> bool {
+        self.beside == [self.device.as_str()]
+    }
+
+    /// Its pods, or its claims where it has no pods.
+    fn all_users(&self) -> Vec<String> {
+        if self.pods.is_empty() {
+            let claims = self.claims.iter();
+            return claims.map(|claim| format!("claim {claim}")).collect();
+        }
+        self.pods.clone()
+    }
+}
+
+/// Users of the hardware that the pod leaves; absent where there are none but monitors with admin access.
+pub(super) fn beside(siblings: &[Sibling], impact: &PodImpact<'_>) -> Option<String> {
+    let held = impact.claims.iter().flat_map(|used| &used.results);
+    let devices: BTreeSet<String> = held.map(|result| result.device.to_string()).collect();
+    let is_beside = |sibling: &&Sibling| {
+        let mut beside = sibling.beside.iter();
+        !sibling.is_admin && beside.any(|device| devices.contains(device))
+    };
+    let users = siblings
+        .iter()
+        .filter(is_beside)
+        .flat_map(Sibling::all_users);
+    let users: BTreeSet<String> = users.collect();
+    let users: Vec<String> = users.into_iter().collect();
+    (!users.is_empty()).then(|| format!("hardware shared with {}", first_and_more(&users)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::ClaimUse;
+    use crate::report::testing;
 
     fn request(needs: Option<i64>, devices: usize) -> RequestReplacement {
         RequestReplacement {
             request: "gpu".to_owned(),
-            needs,
-            devices: Count::known(devices),
+            needed_device_count: needs,
+            available_device_count: Count::known(devices).into(),
             elsewhere: 0,
         }
     }
@@ -415,5 +508,44 @@ mod tests {
         let found = completeness(&reading);
         assert!(!found.nodes);
         assert!(found.slices && found.claims && found.rules && found.classes);
+    }
+
+    fn sibling(device: &str, pods: &[&str]) -> Sibling {
+        Sibling {
+            device: device.to_owned(),
+            beside: vec!["gpu.example.com/node-7/gpu-0".to_owned()],
+            claims: vec!["team-a/claim".to_owned()],
+            pods: pods.iter().map(ToString::to_string).collect(),
+            is_admin: false,
+        }
+    }
+
+    #[test]
+    fn a_pod_names_the_first_user_of_its_hardware_and_counts_the_others() {
+        let pod = testing::pod("team-a", "train-0");
+        let claim = testing::claim(&pod);
+        let results = claim.allocation.iter().flat_map(|found| &found.results);
+        let mut impact = testing::evicted(&pod, 0);
+        impact.claims = vec![ClaimUse {
+            claim: &claim.name,
+            results: results.collect(),
+        }];
+        let device = "gpu.example.com/node-7/gpu-0";
+        let all = [
+            sibling(device, &["a/x", "a/y"]),
+            sibling("gpu-1", &[]),
+            sibling("gpu-2", &["a/z"]),
+            sibling("gpu-3", &["a/z"]),
+            Sibling {
+                beside: vec!["gpu.example.com/node-7/gpu-9".to_owned()],
+                ..sibling("gpu-4", &["a/z"])
+            },
+        ];
+        let shared = beside(&all, &impact);
+        assert_eq!(
+            shared.as_deref(),
+            Some("hardware shared with a/x and 3 more")
+        );
+        assert_eq!(beside(&all[4..], &impact), None);
     }
 }

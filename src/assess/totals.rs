@@ -1,73 +1,80 @@
 //! Counts of an answer, as far as they are known: every object once, however many taints, claims or devices
 //! lead to it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use super::completeness::{CountSubject, ReportCompleteness};
-use super::disruption_facts::DisruptionFacts;
+use super::assessment::{Outcome, PodAssessment, Severity};
+use super::completeness::{Basis, CountSubject, Number, ReportCompleteness, Time};
 use super::hazard::Hazard;
-use super::outcome::Outcome;
-use super::pod::PodAssessment;
-use super::severity::Severity;
-use crate::engine::Impact;
-use crate::engine::disruption::BudgetAnswer;
-use crate::engine::workloads::Recovering;
-use crate::model::Count;
+use super::replacements::{Replacements, Sibling};
+use crate::engine::disruption::{BudgetAnswer, Disruption};
+use crate::engine::job_fate::{JobFate, job_fates};
+use crate::engine::workloads::{Recovering, recovering};
+use crate::engine::{self, Impact, RuleImpact, Workloads};
+use crate::model::{Count, Gap, Kind, Reading, Uid};
 
-/// Counts over all considered taints together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Counts over all proposed taints; each object is counted once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Summary")]
 pub struct Totals {
-    /// Devices that a considered taint selects, published or allocated.
-    pub devices: Count,
-    /// Claims that hold such a device.
-    pub claims: Count,
+    /// Devices that a proposed taint selects, published or allocated.
+    pub device_count: Number,
+    /// Claims that hold a selected device.
+    pub claim_count: Number,
     /// Pods that would be evicted, now or later.
-    pub pods: Count,
-    /// Pods that would be evicted at once.
-    pub pods_now: Count,
-    /// Pods that would be evicted later.
-    pub pods_later: Count,
-    /// Pods that use a selected device and tolerate the taint forever.
-    pub pods_tolerating: Count,
-    /// Pods that use a selected device and are terminating already.
-    pub pods_terminating: Count,
-    /// Pods that refer to a claim with a selected device, and that the controller leaves alone.
-    pub pods_not_evicted: Count,
-    /// Pods that would be evicted, and that the system needs.
-    pub pods_critical: Count,
-    /// Pods that would be evicted, and that nothing creates again.
-    pub pods_unmanaged: Count,
+    pub evicted_pod_count: Number,
+    /// Pods with the outcome EvictedNow: they would be evicted at once.
+    pub evicted_now_pod_count: Number,
+    /// Pods with the outcome EvictedLater: they would be evicted later.
+    pub evicted_later_pod_count: Number,
+    /// Pods with the outcome Tolerates: they use a selected device and tolerate the proposed taints forever.
+    pub tolerating_pod_count: Number,
+    /// Pods that use a selected device and are already terminating.
+    pub terminating_pod_count: Number,
+    /// Pods with the outcome NotEvicted: the proposed taints do not evict them, for a reason other than a
+    /// toleration. Terminating pods are counted separately.
+    pub not_evicted_pod_count: Number,
+    /// Pods that would be evicted and that are system-critical (hazard Critical).
+    pub critical_pod_count: Number,
+    /// Pods that would be evicted and that nothing recreates (hazard Unmanaged).
+    pub unmanaged_pod_count: Number,
     /// Pods that would be evicted, and that their nodes cannot end as things are; any may be one whose node is not
     /// known.
-    pub pods_on_lost_nodes: Count,
+    #[serde(skip)]
+    pub pods_on_lost_nodes: Number,
     /// Pods that would be evicted, and that hang until a driver is back; any may be one where slices are not known.
-    pub pods_without_driver: Count,
+    #[serde(skip)]
+    pub pods_without_driver: Number,
     /// Namespaces of the pods that would be evicted.
-    pub namespaces: Count,
+    pub namespace_count: Number,
     /// Nodes of the pods that would be evicted.
-    pub nodes: Count,
-    /// Owners of the pods that would be evicted; a pod without a controller counts as its own.
-    pub workloads: Count,
-    /// Disruption budgets that the evictions would overdraw.
-    pub budgets_violated: Count,
-    /// Workloads of which no ready pod would be left.
-    pub workloads_down: Count,
-    /// Evicted pods by the worst hazard that was found.
+    pub node_count: Number,
+    /// Workloads of the pods that would be evicted; a pod without a controller counts as a workload.
+    pub workload_count: Number,
+    /// PodDisruptionBudgets that the evictions would violate.
+    pub violated_budget_count: Number,
+    /// Workloads with interchangeable replicas, such as Deployments, that would have no ready pod left.
+    pub down_workload_count: Number,
+    /// Numbers of evicted pods, by the severity of the worst hazard of each.
     pub severities: Severities,
-    /// Pods that would be evicted and have a hazard that breaks something for others.
-    pub pods_in_danger: Count,
-    /// Claims whose pods would be evicted and that cannot be reallocated even alone.
-    pub claims_unplaceable: Count,
-    /// Devices of the classes of the selected ones that stay allocatable.
-    pub devices_available: Count,
-    /// All devices of these classes.
-    pub devices_of_class: Count,
-    /// When the first pod would be evicted.
-    pub first_eviction: Option<Timestamp>,
-    /// When the last pod would be evicted.
-    pub last_eviction: Option<Timestamp>,
+    /// Claims that cannot be reallocated when their pods are evicted; each claim is checked as if no other claim were
+    /// reallocated. For these claims, `placeable` is false in replacements.claimReplacements.
+    pub unplaceable_claim_count: Number,
+    /// Devices that claims without tolerations could still get with the taints, counted in the DeviceClasses of the selected
+    /// devices.
+    /// Includes shareable devices with capacity left.
+    pub available_device_count: Number,
+    /// All devices in the DeviceClasses of the selected devices, available or not.
+    pub class_device_count: Number,
+    /// When the first pod would be evicted; a time in the past means at once. Null if no pod would be
+    /// evicted.
+    pub first_eviction_time: Option<Time>,
+    /// When the last pod would be evicted; a time in the past means at once. Null if no pod would be evicted.
+    pub last_eviction_time: Option<Time>,
 }
 
 impl Totals {
@@ -78,16 +85,18 @@ impl Totals {
     }
 }
 
-/// Pods that would be evicted, by the worst of the hazards that were found; those of danger are counted with
-/// their uncertainty by [`Totals::pods_in_danger`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Numbers of evicted pods, by the severity of the worst hazard of each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Severities {
-    /// Without a hazard.
-    pub ok: Count,
-    /// With one that is worth knowing.
-    pub notice: Count,
-    /// With one that costs something which does not come back by itself.
-    pub warning: Count,
+    /// Evicted pods without a known hazard.
+    pub ok_pod_count: Number,
+    /// Evicted pods whose worst hazard has severity Notice.
+    pub notice_pod_count: Number,
+    /// Evicted pods whose worst hazard has severity Warning.
+    pub warning_pod_count: Number,
+    /// Evicted pods whose worst hazard has severity Danger.
+    pub danger_pod_count: Number,
 }
 
 /// Facts that counts are made from.
@@ -230,7 +239,11 @@ impl<'t, 'a> Tally<'t, 'a> {
             completeness,
             ..
         } = self;
-        let using = |outcome| completeness.count(CountSubject::Pods, self.with(outcome));
+        let using = |outcome| {
+            completeness
+                .count(CountSubject::Pods, self.with(outcome))
+                .into()
+        };
         let pods = self.of_evicted(self.evicted().count());
         let (pods_now, pods_later) = self.now_and_later(pods);
         let claims = impact.devices.iter().flat_map(|device| &device.claims);
@@ -240,35 +253,39 @@ impl<'t, 'a> Tally<'t, 'a> {
             .filter_map(|pod| pod.impact.pod.node.as_ref());
         let namespaces = self.evicted().map(|pod| &pod.impact.pod.name.namespace);
         let times = || self.evicted().filter_map(PodAssessment::evict_at);
+        let workloads = distinct(self.evicted().map(PodAssessment::top_owner));
+        let replacements = &disruption_facts.replacements;
         Totals {
-            devices: completeness.count(CountSubject::Selected, impact.devices.len()),
-            claims: completeness.count(CountSubject::Allocated, claims),
-            pods,
-            pods_now,
-            pods_later,
-            pods_tolerating: using(Outcome::Tolerates),
-            pods_terminating: using(Outcome::Terminating),
-            pods_not_evicted: using(Outcome::NotEvicted),
-            pods_critical: self.with_hazard(Hazard::Critical),
-            pods_unmanaged: self.with_hazard(Hazard::Unmanaged),
-            pods_on_lost_nodes: self.with_hazard(Hazard::NodeNotReady),
-            pods_without_driver: self.with_hazard(Hazard::DriverDown),
-            namespaces: self.of_evicted(distinct(namespaces)),
-            nodes: self.of_evicted(distinct(nodes)),
-            workloads: self.of_evicted(distinct(self.evicted().map(PodAssessment::top_owner))),
-            budgets_violated: self.violated(),
-            workloads_down: self.down(),
+            device_count: completeness
+                .count(CountSubject::Selected, impact.devices.len())
+                .into(),
+            claim_count: completeness.count(CountSubject::Allocated, claims).into(),
+            evicted_pod_count: pods.into(),
+            evicted_now_pod_count: pods_now.into(),
+            evicted_later_pod_count: pods_later.into(),
+            tolerating_pod_count: using(Outcome::Tolerates),
+            terminating_pod_count: using(Outcome::Terminating),
+            not_evicted_pod_count: using(Outcome::NotEvicted),
+            critical_pod_count: self.with_hazard(Hazard::Critical).into(),
+            unmanaged_pod_count: self.with_hazard(Hazard::Unmanaged).into(),
+            pods_on_lost_nodes: self.with_hazard(Hazard::NodeNotReady).into(),
+            pods_without_driver: self.with_hazard(Hazard::DriverDown).into(),
+            namespace_count: self.of_evicted(distinct(namespaces)).into(),
+            node_count: self.of_evicted(distinct(nodes)).into(),
+            workload_count: self.of_evicted(workloads).into(),
+            violated_budget_count: self.violated().into(),
+            down_workload_count: self.down().into(),
             severities: Severities {
-                ok: self.with_severity(Severity::Ok, pods),
-                notice: self.with_severity(Severity::Notice, pods),
-                warning: self.with_severity(Severity::Warning, pods),
+                ok_pod_count: self.with_severity(Severity::Ok, pods).into(),
+                notice_pod_count: self.with_severity(Severity::Notice, pods).into(),
+                warning_pod_count: self.with_severity(Severity::Warning, pods).into(),
+                danger_pod_count: self.in_danger(pods).into(),
             },
-            pods_in_danger: self.in_danger(pods),
-            claims_unplaceable: self.unplaceable(pods),
-            devices_available: disruption_facts.replacements.available(),
-            devices_of_class: disruption_facts.replacements.of_class(),
-            first_eviction: times().min(),
-            last_eviction: times().max(),
+            unplaceable_claim_count: self.unplaceable(pods).into(),
+            available_device_count: replacements.available().into(),
+            class_device_count: replacements.of_class().into(),
+            first_eviction_time: times().min().map(Time),
+            last_eviction_time: times().max().map(Time),
         }
     }
 
@@ -347,4 +364,148 @@ impl<'t, 'a> Tally<'t, 'a> {
 
 fn distinct<T: Ord>(things: impl Iterator<Item = T>) -> usize {
     things.collect::<BTreeSet<_>>().len()
+}
+
+/// Counts that the eviction controller would report for one proposed taint.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Counts")]
+pub struct TaintCounts {
+    /// Selected devices in the newest generation of each pool.
+    pub published_device_count: Number,
+    /// Number of allocation results that name a selected device. A device can have several: one for each
+    /// share, and one for each request with admin access.
+    pub allocation_count: Number,
+    /// Pods that would be evicted, now or later; pods that are already terminating are not counted.
+    pub evicted_pod_count: Number,
+    /// Namespaces of the pods that would be evicted.
+    pub namespace_count: Number,
+}
+
+impl TaintCounts {
+    /// Counts for a considered taint. One that never evicts evicts no pod, whichever pods exist.
+    pub fn of(rule: &RuleImpact<'_>, completeness: &ReportCompleteness<'_>) -> Self {
+        let counts = &rule.counts;
+        let evicted = |number| {
+            if rule.proposed.taint.effect.evicts() {
+                completeness.count(CountSubject::Pods, number)
+            } else {
+                Count::known(number)
+            }
+        };
+        let count = |subject, number| completeness.count(subject, number).into();
+        Self {
+            published_device_count: count(CountSubject::Published, counts.published_devices),
+            allocation_count: count(CountSubject::Allocated, counts.allocated_devices),
+            evicted_pod_count: evicted(counts.pods).into(),
+            namespace_count: evicted(counts.namespaces).into(),
+        }
+    }
+
+    /// True if each of them is known.
+    pub fn is_exact(&self) -> bool {
+        let all = [
+            self.published_device_count,
+            self.allocation_count,
+            self.evicted_pod_count,
+            self.namespace_count,
+        ];
+        all.into_iter().all(|count| count.exact().is_some())
+    }
+}
+
+/// Facts beyond a pod itself that show the harm of its eviction.
+pub struct DisruptionFacts<'a> {
+    /// Effect on budgets.
+    pub disruption: Disruption<'a>,
+    /// Effect on workloads.
+    pub workloads: Workloads<'a>,
+    /// Effect on the Jobs of lost pods, by pod.
+    pub jobs: BTreeMap<&'a Uid, JobFate>,
+    /// Workloads that have not recovered from something else, and lose pods.
+    pub recovering: Recovering,
+    /// Replacements for claims that lose their devices.
+    pub replacements: Replacements,
+    /// Pods that stay on the same hardware, by device.
+    pub siblings: Vec<Sibling>,
+    /// Gaps of these facts, budgets and workloads aside.
+    pub gaps: Vec<Gap>,
+}
+
+impl<'a> DisruptionFacts<'a> {
+    /// Of an answer.
+    pub fn of(impact: &Impact<'a>, basis: &Basis<'a>) -> Self {
+        let reading = basis.reading;
+        let (replacements, unplaced) = Replacements::of(impact, basis);
+        Self {
+            disruption: engine::disruption(impact, &reading.snapshot.budgets, basis.now),
+            workloads: engine::workloads(impact, reading),
+            jobs: job_fates(impact, reading),
+            recovering: recovering(impact, reading),
+            siblings: Sibling::of(impact, basis),
+            gaps: unread(impact, reading)
+                .into_iter()
+                .chain(unplaced)
+                .collect(),
+            replacements,
+        }
+    }
+
+    /// Everything that is not known of it.
+    pub(super) fn gaps(&self) -> impl Iterator<Item = &Gap> {
+        let known = self.disruption.gaps.iter().chain(&self.workloads.gaps);
+        known.chain(&self.gaps)
+    }
+}
+
+/// Gaps of an answer about evictions whose budgets and nodes were not read; empty where they were read, or
+/// where the reason is among the gaps already.
+fn unread(impact: &Impact<'_>, reading: &Reading) -> Vec<Gap> {
+    let mut evicted = impact.pods.iter().filter(|pod| pod.is_evicted()).peekable();
+    if evicted.peek().is_none() {
+        return Vec::new();
+    }
+    let has_node = evicted.any(|pod| pod.pod.node.is_some());
+    let kinds = [Kind::PodDisruptionBudget]
+        .into_iter()
+        .chain(has_node.then_some(Kind::Node));
+    // A gap that was noted has the reason; the general one would repeat it without.
+    let is_told = |kind: Kind| reading.gaps.iter().any(|gap| gap.kind() == Some(kind));
+    kinds
+        .filter(|kind| !is_told(*kind))
+        .filter_map(|kind| reading.without(kind))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::{PodImpact, Verdict};
+    use crate::report::testing::{evicted, impact, pod, reading, with_verdict};
+
+    #[test]
+    fn budgets_and_nodes_that_were_not_read_are_missing_where_pods_are_evicted() {
+        let mut reading = reading();
+        reading.known.remove(&Kind::PodDisruptionBudget);
+        reading.known.remove(&Kind::Node);
+        let running = pod("team-a", "train-0");
+        let mut queued = pod("team-a", "train-1");
+        queued.node = None;
+        let kinds = |pods: Vec<PodImpact<'_>>, reading: &Reading| -> Vec<Option<Kind>> {
+            let gaps = unread(&impact(pods), reading);
+            gaps.iter().map(Gap::kind).collect()
+        };
+        let staying = || with_verdict(&running, Verdict::Tolerates);
+        let (budgets, nodes) = (Some(Kind::PodDisruptionBudget), Some(Kind::Node));
+        assert_eq!(kinds(vec![staying()], &reading), []);
+        assert_eq!(
+            kinds(vec![evicted(&queued, 0), staying()], &reading),
+            [budgets]
+        );
+        let both = || vec![evicted(&queued, 0), evicted(&running, 0)];
+        assert_eq!(kinds(both(), &reading), [budgets, nodes]);
+        // A gap with a reason is not repeated without it.
+        reading.gaps = vec![Gap::of(Kind::Node, "denied")];
+        assert_eq!(kinds(both(), &reading), [budgets]);
+    }
 }

@@ -1,7 +1,7 @@
 //! `describe`: all about some rules.
 
 use super::context::Context;
-use super::flags::output::PageArgs;
+use super::flags::output::OutputArgs;
 use super::flags::rules::RuleArgs;
 use super::flags::source::SourceArgs;
 use super::profile::CommandProfile;
@@ -20,7 +20,7 @@ use crate::error::{ExitStatus, Failure};
 use crate::model::{self, DeviceTaintRule, Gap, Kind, Warning};
 use crate::report::RuleDescriptions;
 use crate::report::description::{RuleDescription, Subject};
-use crate::report::events::events_about;
+use crate::report::remaining_pods::events_about;
 
 /// Show rules, their conditions, and what delays each eviction
 ///
@@ -35,7 +35,7 @@ pub(super) struct DescribeArgs {
     source: SourceArgs,
 
     #[command(flatten)]
-    output: PageArgs,
+    output: OutputArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -85,11 +85,16 @@ pub(super) async fn run(args: DescribeArgs, context: &Context) -> Result<ExitSta
         })
         .collect();
     let beside = DescribeContext::of(&questions, &view).await;
-    let described = questions
-        .iter()
-        .map(|question| describe(question, &beside, &view));
-    let answer = RuleDescriptions::new(described.collect());
-    let status = present(&answer, view.view_warnings(), args.output.wanted(), context)?;
+    let described = questions.iter();
+    let described: Vec<RuleDescription> = described
+        .map(|question| describe(question, &beside, &view))
+        .collect();
+    let (warnings, wanted) = (view.view_warnings(), args.output.wanted());
+    // As `kubectl get`: one object is printed as itself, and only several as a list.
+    let status = match described.as_slice() {
+        [only] => present(only, warnings, wanted, context)?,
+        _ => present(&RuleDescriptions::new(described), warnings, wanted, context)?,
+    };
     // The rules that exist were shown; a missing one is a failure all the same.
     missing.map_or(Ok(status), Err)
 }

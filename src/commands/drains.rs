@@ -1,7 +1,7 @@
 //! `drain status`: the units of drains, their stages and the pods on their devices.
 
 use super::context::Context;
-use super::flags::output::PageArgs;
+use super::flags::output::OutputArgs;
 use super::work::cluster_view::ClusterView;
 use super::work::connect::connect;
 use super::work::present::present;
@@ -33,7 +33,7 @@ pub(super) struct StatusArgs {
     names: Vec<String>,
 
     #[command(flatten)]
-    output: PageArgs,
+    output: OutputArgs,
 }
 
 pub(super) async fn status(args: StatusArgs, context: &Context) -> Result<ExitStatus, Failure> {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::context::Context;
 use super::flags::device_filters::DeviceFilterArgs;
-use super::flags::output::PageArgs;
+use super::flags::output::OutputArgs;
 use super::flags::source::SourceArgs;
 use super::profile::{CommandProfile, NamespaceFilter};
 use super::work::cluster_view::{ClusterView, Pods};
@@ -71,7 +71,7 @@ pub(super) struct ExplainArgs {
     source: SourceArgs,
 
     #[command(flatten)]
-    output: PageArgs,
+    output: OutputArgs,
 }
 
 const EXAMPLES: &str = "\

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::context::Context;
-use super::flags::output::PageArgs;
+use super::flags::output::OutputArgs;
 use super::flags::source::SourceArgs;
 use super::profile::CommandProfile;
 use super::work::cluster_view::ClusterView;
@@ -61,7 +61,7 @@ pub(super) struct ListArgs {
     source: SourceArgs,
 
     #[command(flatten)]
-    output: PageArgs,
+    output: OutputArgs,
 }
 
 const EXAMPLES: &str = "\

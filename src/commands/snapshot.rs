@@ -11,7 +11,7 @@ use crate::cluster::{
 };
 use crate::decide::version::older_version;
 use crate::error::{ExitStatus, Failure};
-use crate::report::snapshot;
+use crate::report::metadata;
 
 /// Save the objects that a preview needs, for use with --from
 ///
@@ -82,7 +82,7 @@ pub(super) async fn run(args: SnapshotArgs, context: &Context) -> Result<ExitSta
         saved
     };
     context.printer.progress().finish();
-    for line in snapshot::lines(&saved.warnings, &saved.gaps) {
+    for line in metadata::lines(&saved.warnings, &saved.gaps) {
         context.printer.warn(&line);
     }
     match destination {

@@ -1,7 +1,7 @@
 //! `tolerations`: the lines that tolerate a taint, and who has them.
 
 use super::context::Context;
-use super::flags::output::PageArgs;
+use super::flags::output::OutputArgs;
 use super::flags::source::SourceArgs;
 use super::profile::CommandProfile;
 use super::work::cluster_view::ClusterView;
@@ -14,7 +14,7 @@ use crate::decide::dedication::{
 use crate::error::{ExitStatus, Failure};
 use crate::model::{Kind, Reading, Taint};
 use crate::naming::phrase::few;
-use crate::render::{Format, json, yaml};
+use crate::render::{Format, json};
 use crate::report::metadata::{Affects, Incomplete, Metadata, Warning};
 use crate::report::taint::Taint as TaintView;
 use crate::report::tolerations::{TolerationReport, tolerant_report};
@@ -41,12 +41,11 @@ pub(super) struct TolerationsArgs {
     source: SourceArgs,
 
     #[command(flatten)]
-    output: PageArgs,
+    output: OutputArgs,
 }
 
-const OUTPUT_LONG: &str = "Output format: table, wide, json, yaml, markdown, html or name\n\nThe formats markdown, html and \
-    name need --who. Without --who, the formats table and wide print YAML.\n\nhtml is a single file for tickets and reviews: it \
-    loads no other files, and works without scripts.";
+const OUTPUT_LONG: &str = "Output format: table, wide, json, yaml, markdown or name\n\nThe formats markdown and name need --who. \
+    Without --who, the formats table and wide print YAML.";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -94,7 +93,7 @@ impl TolerationsArgs {
         let document = toleration_document(taints);
         let text = match self.output.output {
             Format::Json => json::render(&document)?,
-            Format::Yaml | Format::Table | Format::Wide => yaml::render(&document)?,
+            Format::Yaml | Format::Table | Format::Wide => json::render_yaml(&document)?,
             Format::Markdown | Format::Html | Format::Name => {
                 return Err(
                     Failure::usage("tolerations can be printed as yaml or json").hint(

@@ -17,8 +17,8 @@ use crate::engine::Semantics;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{Kind, Warning};
 use crate::render::Format;
+use crate::report::VersionReport;
 use crate::report::version::{Resource, Server, ServerRelease};
-use crate::report::{VersionReport, schema};
 
 /// Show the versions of the plugin and the server
 ///
@@ -95,7 +95,7 @@ impl VersionArgs {
 }
 
 pub(super) async fn run(args: VersionArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let own = VersionReport::new(built::build(), &schema::kinds());
+    let own = VersionReport::new(built::build());
     let show =
         |report: &VersionReport| present(report, &ViewWarnings::default(), args.wanted(), context);
     if !args.asks() {

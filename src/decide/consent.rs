@@ -157,7 +157,7 @@ pub fn consent(
     refuse_unknown(approval, change.assessment)?;
     let facts = ApprovalFacts {
         impact: change.assessment.consent,
-        pods: change.assessment.totals.pods.exact(),
+        pods: change.assessment.totals.evicted_pod_count.exact(),
         is_unknown: change.assessment.facts.decisive_gaps().next().is_some(),
         changes_others: !change.concerns.is_empty(),
         defect: change.defect,
@@ -178,7 +178,7 @@ pub fn consent(
 /// The action with how many pods it evicts: on a small terminal nothing else of the answer may be left in view.
 fn with_pods(change: &PlannedChange<'_>) -> String {
     let action = change.action;
-    match change.assessment.totals.pods.exact() {
+    match change.assessment.totals.evicted_pod_count.exact() {
         None | Some(0) => action.to_owned(),
         Some(pods) => {
             let pods = counted(pods, "pod");

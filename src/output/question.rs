@@ -8,8 +8,7 @@ use std::io;
 
 use dialoguer::console::{Key, Term};
 
-use super::escape;
-use super::wrap::hanging;
+use super::escape::{self, hanging};
 
 /// Reason why there is no answer.
 #[derive(Debug, thiserror::Error)]

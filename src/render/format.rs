@@ -3,7 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::report::table::Shown;
+use super::{html, json, markdown, text};
+use crate::output::{Mark, MarkColor, escape};
+use crate::report::View;
+use crate::report::table::{Shown, Tone};
 
 /// A format that a report can be printed in; the values of `-o`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,7 +22,7 @@ pub enum Format {
     Yaml,
     /// Sentences and tables for a ticket or a pull request.
     Markdown,
-    /// A page of its own, to be looked at: one file, without script and network.
+    /// A page of its own, to be looked at: one file, without network.
     Html,
     /// Only the names, one in a line.
     Name,
@@ -85,9 +88,7 @@ impl Format {
             // Documents and pages have no width to keep to.
             Shown::Wide => matches!(self, Self::Wide | Self::Markdown | Self::Html),
             Shown::Narrow => self == Self::Table,
-            Shown::Document => self == Self::Markdown,
-            Shown::Page => self == Self::Html,
-            Shown::Unpaged => self != Self::Html,
+            Shown::Document => matches!(self, Self::Markdown | Self::Html),
         }
     }
 }
@@ -122,6 +123,86 @@ pub struct Page {
     /// Columns of the terminal, in which tables are kept by breaking prose where that is enough;
     /// absent means that lines are as long as they need to be, as for a pipe.
     pub width: Option<u16>,
+}
+
+/// The report as text.
+///
+/// # Errors
+///
+/// When the report holds a value that the format cannot express.
+pub fn render<V: View>(view: &V, page: Page) -> Result<String, RenderError> {
+    match page.format {
+        Format::Table | Format::Wide => Ok(text::render(&view.sections(), page)),
+        Format::Markdown => Ok(markdown::render(&view.sections(), page.format)),
+        Format::Html => Ok(html::render(
+            &view.heading(),
+            &view.sections(),
+            view.tones(),
+        )),
+        Format::Json => Ok(json::render(view)?),
+        Format::Yaml => json::render_yaml(view),
+        Format::Name => Ok(names(&view.names())),
+    }
+}
+
+/// The words of a report that stand out on a terminal; none in formats that programs read.
+pub fn marks<V: View>(view: &V, format: Format) -> Vec<Mark> {
+    let for_people = match format {
+        Format::Table | Format::Wide => true,
+        Format::Json | Format::Yaml | Format::Markdown | Format::Html | Format::Name => false,
+    };
+    let tones = view.tones().iter().filter(|_| for_people);
+    tones
+        .map(|(word, tone)| Mark {
+            word,
+            color: match tone {
+                Tone::Bad => MarkColor::Red,
+                Tone::Doubtful => MarkColor::Yellow,
+                Tone::Good => MarkColor::Green,
+            },
+        })
+        .collect()
+}
+
+/// Gaps of an incomplete report that the format cannot express, one line each; empty when the format
+/// has room for them, or nothing is missing from what it shows. They are printed beside the result.
+pub fn unsaid<V: View>(view: &V, format: Format) -> Vec<String> {
+    if format.carries_incompleteness() {
+        Vec::new()
+    } else {
+        view.missing_from_names()
+    }
+}
+
+fn names(names: &[String]) -> String {
+    names
+        .iter()
+        .map(|name| format!("{}\n", escape::line(name)))
+        .collect()
+}
+
+/// The text of a report on a terminal of 80 columns, none of whose lines is longer.
+#[cfg(test)]
+pub fn at_80_columns(report: &impl View) -> String {
+    let page = Page {
+        format: Format::Table,
+        width: Some(80),
+    };
+    let text = render(report, page).unwrap();
+    let long = text.lines().find(|line| line.chars().count() > 80);
+    assert_eq!(long, None, "{text}");
+    text
+}
+
+/// A report that cannot be written as data; not to be expected of reports made of plain fields.
+#[derive(Debug, thiserror::Error)]
+pub enum RenderError {
+    /// JSON has no such value.
+    #[error("cannot write the report as JSON")]
+    Json(#[from] serde_json::Error),
+    /// YAML has no such value.
+    #[error("cannot write the report as YAML")]
+    Yaml(#[from] serde_yaml::SerializeError),
 }
 
 #[cfg(test)]

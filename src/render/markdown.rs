@@ -16,9 +16,10 @@ pub fn render(sections: &[Section], format: Format) -> String {
     let shown = sections
         .iter()
         .filter(|section| format.shows(section.shown));
-    let blocks: Vec<Block> = shown.filter_map(|section| block(section, format)).collect();
-    let longest = blocks.iter().map(Block::longest).max().unwrap_or_default();
-    let whole = document(&blocks, longest);
+    let parts: Vec<Part> = shown.flat_map(|section| parts(section, format)).collect();
+    let longest = parts.iter().map(|part| part.rows.len()).max();
+    let longest = longest.unwrap_or_default();
+    let whole = document(&parts, longest);
     if whole.chars().count() <= LIMIT {
         return whole;
     }
@@ -26,19 +27,19 @@ pub fn render(sections: &[Section], format: Format) -> String {
     let (mut fits, mut exceeds) = (0_usize, longest);
     while exceeds.saturating_sub(fits) > 1 {
         let middle = fits.midpoint(exceeds);
-        if document(&blocks, middle).chars().count() <= LIMIT {
+        if document(&parts, middle).chars().count() <= LIMIT {
             fits = middle;
         } else {
             exceeds = middle;
         }
     }
-    within_limit(document(&blocks, fits))
+    within_limit(document(&parts, fits))
 }
 
-/// The blocks with at most `most` rows of each part.
-fn document(blocks: &[Block], most: usize) -> String {
-    let blocks: Vec<String> = blocks.iter().map(|block| block.text(most)).collect();
-    blocks.join("\n")
+/// The parts with at most `most` rows of each.
+fn document(parts: &[Part], most: usize) -> String {
+    let parts: Vec<String> = parts.iter().map(|part| part.text(most)).collect();
+    parts.join("\n")
 }
 
 /// The document without its last lines where sentences alone are too many.
@@ -54,28 +55,11 @@ fn within_limit(document: String) -> String {
     format!("{kept}\n{NOTE}")
 }
 
-/// A section as lines.
-struct Block {
-    parts: Vec<Part>,
-}
-
 /// Lines that stay, and rows below them of which some may be left out.
 #[derive(Default)]
 struct Part {
     head: Vec<String>,
     rows: Vec<String>,
-}
-
-impl Block {
-    fn longest(&self) -> usize {
-        let parts = self.parts.iter();
-        parts.map(|part| part.rows.len()).max().unwrap_or_default()
-    }
-
-    fn text(&self, most: usize) -> String {
-        let parts: Vec<String> = self.parts.iter().map(|part| part.text(most)).collect();
-        parts.join("\n")
-    }
 }
 
 impl Part {
@@ -94,7 +78,7 @@ impl Part {
     }
 }
 
-fn block(section: &Section, format: Format) -> Option<Block> {
+fn parts(section: &Section, format: Format) -> Vec<Part> {
     let mut parts = match &section.body {
         // Two sentences in two lines would be one paragraph.
         Body::Sentences(sentences) => {
@@ -114,17 +98,17 @@ fn block(section: &Section, format: Format) -> Option<Block> {
         Body::Folding(folding) => vec![table_part(&folding.table, format)],
         Body::Grouped(grouped) => grouped_parts(grouped, format),
         Body::Chain(lines) => vec![rows_of(lines.iter().map(chain_line))],
-        // Only pages have room for facts and charts.
-        Body::Facts(_) | Body::Charts(_) => Vec::new(),
+        // Only pages have room for charts.
+        Body::Charts(_) => Vec::new(),
     };
     parts.retain(|part| !part.head.is_empty() || !part.rows.is_empty());
     let title = section
         .title
-        .as_deref()
-        .map(|title| [format!("### {}", markup(title)), String::new()]);
-    let first = parts.first_mut()?;
-    first.head.splice(..0, title.into_iter().flatten());
-    Some(Block { parts })
+        .map(|title| [format!("### {title}"), String::new()]);
+    if let Some(first) = parts.first_mut() {
+        first.head.splice(..0, title.into_iter().flatten());
+    }
+    parts
 }
 
 fn rows_of(rows: impl Iterator<Item = String>) -> Part {
@@ -260,7 +244,7 @@ mod tests {
             },
             groups: vec![group("x: 2 devices", 2), group("y: 1 device", 1)],
         };
-        insta::assert_snapshot!(render(&[Section::grouped(grouped)], Format::Markdown), @"
+        insta::assert_snapshot!(render(&[Section::of(Body::Grouped(grouped))], Format::Markdown), @"
         x: 2 devices
 
         | DEVICE | NODE |

@@ -1,9 +1,8 @@
 //! Sentences and tables for a terminal.
 
-use super::format::Page;
-use super::lines::{escaped_line, layout, wrapped};
-use super::{chain, grouped};
-use crate::report::table::{Body, Section, Table};
+use super::format::{Format, Page};
+use super::lines::{escaped_line, layout, shows, wrapped};
+use crate::report::table::{Body, ChainLine, Folding, Grouped, NONE, Section, Table};
 
 /// The sections, one after the other with an empty line between them, the verdict last; empty ones are left out.
 ///
@@ -35,21 +34,18 @@ fn block(section: &Section, page: Page) -> Option<String> {
             .flat_map(|text| wrapped(&escaped_line(text), "  ", page.width))
             .collect(),
         Body::Table(table) => table_lines(table, page),
-        Body::Grouped(grouped) => grouped::lines(grouped, page),
-        Body::Folding(folding) => grouped::folding_lines(folding, page),
+        Body::Grouped(grouped) => group_lines(grouped, page),
+        Body::Folding(folding) => folding_lines(folding, page),
         Body::Chain(lines) => lines
             .iter()
-            .flat_map(|line| chain::lines(line, page))
+            .flat_map(|line| chain_lines(line, page))
             .collect(),
-        Body::Facts(_) | Body::Charts(_) => Vec::new(),
+        Body::Charts(_) => Vec::new(),
     };
     if lines.is_empty() {
         return None;
     }
-    let title = section
-        .title
-        .as_deref()
-        .map(|title| format!("{}:", escaped_line(title)));
+    let title = section.title.map(|title| format!("{title}:"));
     let lines = title.into_iter().chain(lines);
     Some(lines.map(|line| format!("{}\n", line.trim_end())).collect())
 }
@@ -61,12 +57,191 @@ fn table_lines(table: &Table, page: Page) -> Vec<String> {
     layout(table, page).lines().collect()
 }
 
+/// Width of a chain where there is no terminal: it is for people in any case.
+const WIDTH: u16 = 80;
+
+/// Minimum length of a word's part in a line at any depth.
+const SHORTEST: usize = 16;
+
+/// The line, broken between words; its source stands behind it where there is room, and below it
+/// otherwise.
+pub(super) fn chain_lines(line: &ChainLine, page: Page) -> Vec<String> {
+    let width = usize::from(page.width.unwrap_or(WIDTH));
+    let indent = "  ".repeat(line.depth.saturating_add(1));
+    let mut lines = broken(&escaped_line(&line.text), &indent, width);
+    if let Some(source) = &line.source {
+        let source = format!("({})", escaped_line(source));
+        let last = lines.last().map(|last| last.chars().count());
+        let length = last
+            .unwrap_or_default()
+            .saturating_add(source.chars().count());
+        match lines.last_mut() {
+            Some(last) if length < width => last.push_str(&format!(" {source}")),
+            Some(_) | None => lines.extend(broken(&source, &format!("{indent}    "), width)),
+        }
+    }
+    lines
+}
+
+/// The words in lines that begin with `indent`, the second and later ones with four columns more, or with two more
+/// than the text itself begins with. A word that is longer than a line, such as a path, is broken as well.
+fn broken(text: &str, indent: &str, width: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = indent.to_owned();
+    let mut is_empty = true;
+    let leading = text.chars().take_while(|first| *first == ' ').count();
+    // Text that begins further right than that, such as a reason below its request, would end left of its beginning.
+    let hang = if leading > 4 {
+        leading.saturating_add(2)
+    } else {
+        4
+    };
+    let hanging = format!("{indent}{}", " ".repeat(hang));
+    let later = hanging.chars().count();
+    let room = width.saturating_sub(later).max(SHORTEST);
+    for word in text.split(' ') {
+        let length = line.chars().count().saturating_add(word.chars().count());
+        if !is_empty && length >= width {
+            lines.push(std::mem::replace(&mut line, hanging.clone()));
+            is_empty = true;
+        }
+        if !is_empty {
+            line.push(' ');
+        }
+        let mut rest = word;
+        while rest.chars().count() > room {
+            let (part, others) = rest.split_at(end_of_part(rest, room));
+            line.push_str(part);
+            lines.push(std::mem::replace(&mut line, hanging.clone()));
+            rest = others;
+        }
+        line.push_str(rest);
+        is_empty = false;
+    }
+    lines.push(line);
+    lines
+}
+
+/// Best position to break a word that is longer than `room`: before a field or behind a part of a
+/// name, or else after `room` characters.
+fn end_of_part(word: &str, room: usize) -> usize {
+    // Not in the first half, where a break would leave a line that is nearly empty.
+    let mut ends = word.char_indices().skip(1).take(room);
+    let half = ends.clone().nth(room / 2).map_or(0, |(end, _)| end);
+    let last = ends.clone().last().map_or(word.len(), |(end, _)| end);
+    let is_good = |end: usize| {
+        let (part, rest) = word.split_at(end);
+        end >= half && (rest.starts_with(['.', '[']) || part.ends_with(['/', '-', ',', ':']))
+    };
+    let good = ends
+        .by_ref()
+        .map(|(end, _)| end)
+        .filter(|end| is_good(*end));
+    good.last().unwrap_or(last)
+}
+
+/// Indentation of the rows of a group.
+const INDENT: &str = "  ";
+
+/// The lines of the table, with each group's title above its rows.
+pub(super) fn group_lines(grouped: &Grouped, page: Page) -> Vec<String> {
+    if grouped.table.rows.is_empty() {
+        return Vec::new();
+    }
+    let indented = Page {
+        width: page.width.map(|width| width.saturating_sub(2)),
+        ..page
+    };
+    let laid_out = layout(&grouped.table, indented);
+    let mut lines = laid_out.lines().map(|line| format!("{INDENT}{line}"));
+    let mut all: Vec<String> = lines.next().into_iter().collect();
+    for group in &grouped.groups {
+        all.push(escaped_line(&group.title));
+        all.extend(lines.by_ref().take(group.rows));
+    }
+    all
+}
+
+/// The columns of these places alone.
+fn head_of(table: &Table, head: &[usize]) -> Table {
+    let rows = table.rows.iter();
+    Table {
+        columns: of_places(head, &table.columns),
+        rows: rows.map(|row| of_places(head, row)).collect(),
+    }
+}
+
+/// Lines below `row`: each column of `places` with its name, unless it is empty.
+fn below(
+    table: &Table,
+    row: usize,
+    places: &[usize],
+    indent: &str,
+    width: Option<u16>,
+) -> Vec<String> {
+    let label = |place: usize| escaped_line(&table.columns[place].header).to_lowercase();
+    let longest = places
+        .iter()
+        .map(|place| label(*place).chars().count())
+        .max()
+        .unwrap_or_default();
+    let cells = places.iter().filter_map(|place| {
+        let cell = table.rows.get(row)?.get(*place)?;
+        let text = format!("{:<longest$}  {}", label(*place), escaped_line(cell));
+        (cell != NONE).then(|| wrapped(&text, indent, width))
+    });
+    cells.flatten().collect()
+}
+
+/// The lines of a table that is folded where they would be longer than the page is wide.
+pub(super) fn folding_lines(folding: &Folding, page: Page) -> Vec<String> {
+    let table = &folding.table;
+    if table.rows.is_empty() {
+        return Vec::new();
+    }
+    let whole = Page {
+        width: None,
+        ..page
+    };
+    let lines_of = |table: &Table| -> Vec<String> { layout(table, whole).lines().collect() };
+    let fits = |lines: &[String]| {
+        let mut lengths = lines.iter().map(|line| line.trim_end().chars().count());
+        page.width
+            .is_none_or(|width| lengths.all(|length| length <= usize::from(width)))
+    };
+    let all = lines_of(table);
+    if page.format != Format::Table || fits(&all) {
+        return all;
+    }
+    // As many columns side by side as there is room for; the first in any case.
+    let mut head = &folding.head[..];
+    let mut lines = lines_of(&head_of(table, head));
+    while !fits(&lines) && head.len() > 1 {
+        head = &head[..head.len().saturating_sub(1)];
+        lines = lines_of(&head_of(table, head));
+    }
+    let is_below = |place: &usize| !head.contains(place) && shows(table, *place, page.format);
+    let places: Vec<usize> = (0..table.columns.len()).filter(is_below).collect();
+    let mut lines = lines.into_iter();
+    let mut shown: Vec<String> = lines.next().into_iter().collect();
+    for (row, line) in lines.enumerate() {
+        shown.push(line);
+        shown.extend(below(table, row, &places, INDENT, page.width));
+    }
+    shown
+}
+
+fn of_places<T: Clone>(places: &[usize], of: &[T]) -> Vec<T> {
+    let found = places.iter().filter_map(|place| of.get(*place));
+    found.cloned().collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::render::Format;
     use crate::render::lines::cut;
-    use crate::report::table::Column;
+    use crate::report::table::{Column, Group, Section};
 
     fn page(format: Format, width: Option<u16>) -> Page {
         Page { format, width }
@@ -198,5 +373,119 @@ mod tests {
         assert_eq!(piped.lines().count(), 3);
         assert_eq!(table_of_width(Some(50)), piped);
         assert_eq!(table_of_width(Some(200)), piped);
+    }
+
+    #[test]
+    fn a_source_stands_behind_its_line_or_below_it_and_no_line_is_too_long() {
+        let line = |depth, text: &str, source: &str| ChainLine {
+            depth,
+            text: text.to_owned(),
+            source: Some(source.to_owned()),
+        };
+        let page = Page {
+            format: Format::Table,
+            width: Some(40),
+        };
+        let chain = [
+            line(0, "reserved for it", "Pod a/b: .spec"),
+            line(
+                1,
+                "taint of rule drain",
+                "DeviceTaintRule drain: .spec.taint",
+            ),
+            line(1, "one two three four five six seven eight", "x"),
+        ];
+        let text: Vec<String> = chain
+            .iter()
+            .flat_map(|line| chain_lines(line, page))
+            .collect();
+        assert!(text.iter().all(|line| line.chars().count() <= 40));
+        insta::assert_snapshot!(text.join("\n"), @"
+        reserved for it (Pod a/b: .spec)
+          taint of rule drain
+              (DeviceTaintRule drain:
+                  .spec.taint)
+          one two three four five six seven
+              eight (x)
+        ");
+    }
+
+    #[test]
+    fn a_word_that_is_longer_than_a_line_is_broken_between_its_parts() {
+        let path = ".status.allocation.devices.results[0].tolerations[0]";
+        let source = format!(
+            "ResourceClaim {}: {path}",
+            "research/a-claim-with-a-long-name"
+        );
+        let page = Page {
+            format: Format::Table,
+            width: Some(40),
+        };
+        let line = ChainLine {
+            depth: 2,
+            text: format!("device {}", "x".repeat(70)),
+            source: Some(source.clone()),
+        };
+        let text = chain_lines(&line, page);
+        insta::assert_snapshot!(text.join("\n"), @"
+        device
+            xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
+            xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
+            xxxxxxxxxx
+            (ResourceClaim
+                research/a-claim-with-a-
+                long-name:
+                .status.allocation.devices
+                .results[0].tolerations
+                [0])
+        ");
+        for line in &text {
+            assert!(line.chars().count() <= 40, "{line}");
+        }
+        let whole: String = text.iter().map(|line| line.trim_start()).collect();
+        let told = format!("{}({source})", line.text).replace(' ', "");
+        assert_eq!(whole.replace(' ', ""), told, "nothing is left out");
+    }
+
+    fn grouped() -> Section {
+        let row = |cells: [&str; 4]| cells.map(str::to_owned).to_vec();
+        let group = |title: &str, rows| Group {
+            title: title.to_owned(),
+            rows,
+        };
+        Section::of(Body::Grouped(Grouped {
+            table: Table {
+                columns: vec![
+                    Column::text("DEVICE"),
+                    Column::text("NODE"),
+                    Column::text("ALLOCATED"),
+                    Column::long("TAINTS"),
+                ],
+                rows: vec![
+                    row(["a/b/c", "node-1", "yes", "a:None (driver), b:None (rule x)"]),
+                    row(["a/b/d", "node-1", "no", "<none>"]),
+                    row(["a/c/d", "node-2", "no", "<none>"]),
+                ],
+            },
+            groups: vec![group("node-1: two", 2), group("node-2: o\u{1b}ne", 1)],
+        }))
+    }
+
+    fn shown(format: Format, width: Option<u16>) -> String {
+        render(&[grouped()], Page { format, width })
+    }
+
+    #[test]
+    fn every_group_has_its_title_above_its_rows() {
+        insta::assert_snapshot!(shown(Format::Table, None), @r"
+          DEVICE  NODE    ALLOCATED  TAINTS
+        node-1: two
+          a/b/c   node-1  yes        a:None (driver), b:None (rule x)
+          a/b/d   node-1  no         <none>
+        node-2: o\x1bne
+          a/c/d   node-2  no         <none>
+        ");
+        assert_eq!(shown(Format::Table, Some(80)), shown(Format::Table, None));
+        assert_eq!(shown(Format::Wide, Some(40)), shown(Format::Table, None));
     }
 }

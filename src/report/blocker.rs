@@ -2,11 +2,10 @@
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use super::reference;
 use super::rule_lifecycle::{NO_CONDITION, remaining_line, times, why};
-use super::time::Time;
+use super::taint::{self, Time};
 use crate::engine::forced_deletions::{PodEnd, UnreleasedPod};
 use crate::engine::holders::HoldingClaim;
 use crate::engine::rule_lifecycle::{EvictionObstacle, EvictionStatus, PendingEviction};
@@ -16,7 +15,7 @@ use crate::model::{DeviceTaintRule, NamespacedName, NodeHealth};
 use crate::naming::phrase::few;
 
 /// Something that blocks a wait.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Blocker {
     /// Code of the reason.
@@ -42,7 +41,7 @@ pub struct Blocker {
 }
 
 /// Why a wait has not ended, or (in a RuleDescription) why a pod still exists.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub enum BlockerReason {
     /// The pod's eviction is due, but the eviction controller has not evicted the pod yet.
     Controller,
@@ -156,7 +155,7 @@ impl Blocker {
         let leaving = leaving.map(|left| (left.pod.name.clone(), why(&left.obstacle, now)));
         Self {
             leaving: leaving.collect(),
-            uid: reference::known(&holder.claim.uid),
+            uid: taint::known(&holder.claim.uid),
             node: pod.and_then(|pod| pod.node.as_ref().map(ToString::to_string)),
             ..Self::of(BlockerReason::Held, message).named(claim)
         }
@@ -183,7 +182,8 @@ impl Blocker {
         }
     }
 
-    fn pod(left: &PendingEviction<'_>, now: Timestamp) -> Self {
+    /// A pod that is not evicted yet, or has not ended.
+    pub(super) fn pod(left: &PendingEviction<'_>, now: Timestamp) -> Self {
         let (since, until) = times(left);
         let node = left.pod.node.as_ref().map(ToString::to_string);
         let place = node
@@ -191,7 +191,7 @@ impl Blocker {
             .map_or_else(String::new, |node| format!(" on {node}"));
         let message = format!("{}{place}: {}", left.pod.name, why(&left.obstacle, now));
         Self {
-            uid: reference::known(&left.pod.uid),
+            uid: taint::known(&left.pod.uid),
             node,
             since_time: since.map(Time),
             until_time: until.map(Time),

@@ -1,7 +1,7 @@
 //! Report of a command that changed rules.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 
 use super::metadata::{API_VERSION, Cluster, Metadata};
@@ -10,6 +10,7 @@ use super::table::{Section, View};
 use super::taint::Taint;
 use super::wait::WaitReport;
 use crate::decide::make_room::Room;
+
 pub use crate::decide::outcomes::{DryRun, RuleResult};
 use crate::decide::outcomes::{Outcomes, RuleOutcome};
 
@@ -17,7 +18,7 @@ use crate::decide::outcomes::{Outcomes, RuleOutcome};
 /// by rule.
 ///
 /// Within one apiVersion, fields and enumeration values are only added: ignore those that you do not know.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangeReport {
     /// Version of this schema.
@@ -34,21 +35,19 @@ pub struct ChangeReport {
     /// known to be changed, and the result of at least one change is unknown.
     pub changed: Option<bool>,
     /// Why the command failed, as text; null if it did not fail.
-    #[serde(default)]
     pub error: Option<String>,
     /// The rules and the result of each change, in the order of processing.
     pub changes: Vec<ChangedRule>,
     /// Result of the wait for the change; null without a wait.
     pub wait: Option<WaitReport>,
     /// The room that `make-room` makes for a pending pod; null for other commands, and if no set of pods was chosen.
-    #[serde(default)]
     pub room: Option<Room>,
     /// Further results as text, such as the devices that are schedulable again; empty if there are none.
     pub messages: Vec<String>,
 }
 
 /// One rule, and the result of its change.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangedRule {
     /// The rule's name.
@@ -66,7 +65,6 @@ pub struct ChangedRule {
     pub error: Option<String>,
     /// The whole rule after the change (with --dry-run: as it would be). Set only in the ChangeReport of `add`; null
     /// in other reports, and if the change failed.
-    #[serde(default)]
     pub manifest: Option<Value>,
 }
 

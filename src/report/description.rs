@@ -1,35 +1,28 @@
 //! Description of one rule.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use super::condition::Condition;
-use super::events::Event;
 use super::metadata::{API_VERSION, Incomplete, Metadata, Warning, views};
-use super::remaining_pods::{self, RemainingPod};
+use super::remaining_pods::{self, Event, NotEvictedPod, RemainingPod};
 use super::rule_lifecycle::NO_CONDITION;
 use super::rules::resource_name;
 use super::table::{NONE, Section, Shown, View, optional};
-use super::taint::Taint;
-use super::time::Time;
-use super::unevicted_pods::NotEvictedPod;
-use crate::assess::{self, Basis, ReportCompleteness};
+use super::taint::{Condition, Taint, Time};
+use crate::assess::{self, Basis, Number, ReportCompleteness};
 use crate::engine::holders::staying;
 use crate::engine::rule_lifecycle::{EvictionStatus, PendingEviction};
 use crate::engine::{self, Counts, Impact};
-use crate::model;
-use crate::model::{Count, UNKNOWN};
-use crate::model::{DeviceTaintRule, Effect, FieldManager, RuleMetadata};
+use crate::model::{self, Count, DeviceTaintRule, Effect, FieldManager, RuleMetadata, UNKNOWN};
 use crate::naming::age::human_duration;
 use crate::naming::device;
 use crate::naming::phrase::counted;
-use crate::report::bounds::Bounds;
 use crate::report::impact::Selector;
 
 /// Report of `describe` for one rule: its creator, its condition, and the pods that it affects.
 ///
 /// Within one apiVersion, fields and enumeration values are only added: ignore those that you do not know.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RuleDescription {
     /// Version of this schema.
@@ -52,13 +45,11 @@ pub struct RuleDescription {
     /// When the rule was created; null if unknown.
     pub creation_time: Option<Time>,
     /// metadata.generation: incremented with each change of the spec, beginning with 1.
-    #[serde(default)]
     pub generation: i64,
     /// Annotations that the plugin set on the rule.
     pub annotations: RuleAnnotations,
     /// Name of the program that created the rule, from managedFields, such as kubectl-create; null if not
     /// recorded.
-    #[serde(default)]
     pub creation_manager: Option<String>,
     /// The program that last wrote the spec, from managedFields; null if not recorded.
     pub last_update: Option<LastUpdate>,
@@ -68,25 +59,18 @@ pub struct RuleDescription {
     /// Check of the condition EvictionInProgress; null if the rule has no condition.
     pub condition_check: Option<ConditionCheck>,
     /// Devices that the rule selects in the newest generation of each pool.
-    pub published_device_count: usize,
+    pub published_device_count: Number,
     /// Number of allocation results that name a selected device. A device can have several: one for each
     /// share, and one for each request with admin access.
-    pub allocation_count: usize,
+    pub allocation_count: Number,
     /// Pods that the rule evicts and that are not terminating yet; with effect None, pods that it would evict
     /// with NoExecute.
-    pub evicted_pod_count: usize,
+    pub evicted_pod_count: Number,
     /// Pods that use devices of the rule and are already terminating, for any reason.
     pub terminating_pod_count: usize,
     /// Pods that use the hardware of the rule's devices through other devices, such as partitions; null if
     /// unknown.
-    #[serde(default)]
     pub partition_pod_count: Option<usize>,
-    /// Bounds of the counts in this object that are not exact; absent if all are exact.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub bounds: Vec<Bounds>,
-    /// The counts from which these were written, for words.
-    #[serde(skip)]
-    known: DescribedCounts,
     /// When it should be gone, as it is noted.
     #[serde(skip)]
     expires: Option<String>,
@@ -95,20 +79,18 @@ pub struct RuleDescription {
     /// pods that NoExecute would evict.
     pub remaining_pods: Vec<RemainingPod>,
     /// The pods that use devices of the rule and that the rule does not evict, ordered by name.
-    #[serde(default)]
     pub not_evicted_pods: Vec<NotEvictedPod>,
     /// Events about the rule, and events of the eviction controller about pods that use devices of the rule, oldest
     /// first. By default, the server deletes events after an hour.
     pub events: Vec<Event>,
     /// Warnings that do not prevent the report.
-    #[serde(default)]
     pub warnings: Vec<Warning>,
     /// Data that could not be read.
     pub incomplete: Vec<Incomplete>,
 }
 
 /// Annotations that the plugin set on a rule.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RuleAnnotations {
     /// User that created the rule; null if not recorded.
@@ -123,7 +105,7 @@ pub struct RuleAnnotations {
 }
 
 /// The last change of the spec of a rule.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LastUpdate {
     /// Name of the program in managedFields, such as kubectl-patch.
@@ -142,7 +124,7 @@ impl From<&FieldManager> for LastUpdate {
 }
 
 /// Check that the condition EvictionInProgress is current.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConditionCheck {
     /// True if the condition matches the rule's generation and the existing pods.
@@ -175,14 +157,6 @@ pub struct Subject<'a> {
     pub warnings: &'a [model::Warning],
     /// Data that could not be read.
     pub completeness: &'a ReportCompleteness<'a>,
-}
-
-/// Counts for a rule, as far as they are known.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct DescribedCounts {
-    published: Count,
-    allocated: Count,
-    pods: Count,
 }
 
 impl RuleDescription {
@@ -221,25 +195,15 @@ impl RuleDescription {
             last_update: rule.last_writer().map(LastUpdate::from),
             condition: rule.condition.as_ref().map(Condition::from),
             condition_check: condition_check(rule, pods),
-            published_device_count: counts.published_devices,
-            allocation_count: counts.allocated_devices,
-            evicted_pod_count: counts.pods,
+            published_device_count: published.into(),
+            allocation_count: allocated.into(),
+            evicted_pod_count: pods.into(),
             terminating_pod_count: terminating,
             partition_pod_count: pods.exact().and(subject.beside).filter(|_| {
                 // Partitions of devices are known from slices.
                 let inventory = assess::CountSubject::Inventory;
                 subject.completeness.is_complete(inventory)
             }),
-            bounds: Bounds::of(&[
-                ("publishedDeviceCount", published),
-                ("allocationCount", allocated),
-                ("evictedPodCount", pods),
-            ]),
-            known: DescribedCounts {
-                published,
-                allocated,
-                pods,
-            },
             remaining_pods: subject
                 .remaining
                 .iter()
@@ -301,12 +265,9 @@ fn condition_check(rule: &DeviceTaintRule, pods: Count) -> Option<ConditionCheck
 impl View for RuleDescription {
     fn sections(&self) -> Vec<Section> {
         vec![
-            // Twice in two forms: text has aligned lines, and pages have a list of facts.
-            Section::sentences(self.lines()).shown(Shown::Unpaged),
-            Section::facts(self.facts()).titled(self.name.clone()),
+            Section::sentences(self.lines()),
             Section::list("Condition EvictionInProgress", self.condition_lines()),
-            Section::table(remaining_pods::table(&self.remaining_pods))
-                .captioned("Remaining pods, and what each is waiting for"),
+            Section::table(remaining_pods::table(&self.remaining_pods)),
             Section::list(
                 "Pods that are not evicted",
                 self.not_evicted_pods
@@ -320,17 +281,23 @@ impl View for RuleDescription {
                 self.warnings.iter().map(Warning::line).collect(),
             )
             .shown(Shown::Document),
-            // A page has it once, for all rules.
             Section::list(
                 "Incomplete",
                 self.incomplete.iter().map(Incomplete::line).collect(),
-            )
-            .shown(Shown::Unpaged),
+            ),
         ]
     }
 
     fn names(&self) -> Vec<String> {
         vec![resource_name(&self.name)]
+    }
+
+    fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
+
+    fn incomplete(&self) -> &[Incomplete] {
+        &self.incomplete
     }
 }
 
@@ -379,11 +346,7 @@ impl RuleDescription {
     }
 
     fn selected_in_words(&self) -> String {
-        let DescribedCounts {
-            published,
-            allocated,
-            ..
-        } = self.known;
+        let (published, allocated) = (*self.published_device_count, *self.allocation_count);
         // A number that is not known may be any, as in `1+ devices`, and takes the plural.
         let ending = |count: Count| if count.exact() == Some(1) { "" } else { "s" };
         format!(
@@ -433,7 +396,7 @@ impl RuleDescription {
 
     /// Those who are to be evicted, those who are on their way, and those who use parts of the same hardware.
     fn pods_in_words(&self) -> String {
-        let pods = self.known.pods;
+        let pods = *self.evicted_pod_count;
         let more = [
             (Some(self.terminating_pod_count), "terminating"),
             (self.partition_pod_count, "on partitions"),
@@ -456,7 +419,7 @@ impl RuleDescription {
         let written = condition
             .last_transition_time
             .map_or_else(String::new, |time| format!(" at {time}"));
-        let pods = self.known.pods;
+        let pods = *self.evicted_pod_count;
         match check.counted_pod_count {
             Some(then) => format!(
                 "the controller counted {}{written}, and does not count again while the effect is None; this report counts {pods}",

@@ -1,18 +1,18 @@
 //! Report of devices and their users.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use super::answer::Answer;
-use super::attributes::{attributes_of, capacity_of};
-use super::device_counts::{DriverCounts, summary};
-use super::device_row::DeviceRow;
-use super::device_table::{admin_line, grouped, table};
+use super::device_row::{DeviceRow, DriverCounts, attributes_of, capacity_of, cell_of, summary};
 use super::metadata::{API_VERSION, Incomplete, Metadata, Warning, views};
-use super::table::{Headers, Section, Shown, View};
-use crate::assess::{Availabilities, DeviceBasis};
+use super::table::{
+    Body, Column, Group, Grouped, Headers, Section, Shown, Table, UNKNOWN_COUNT, View, first_of,
+    optional,
+};
+use super::taint::{ObjectReference, Taint};
+use crate::assess::{Availabilities, Availability, DeviceBasis};
 use crate::engine::DeviceState;
 use crate::engine::unpublished_devices::{away, incomplete_pools};
 use crate::model::{self, Device, Kind};
@@ -21,7 +21,7 @@ use crate::naming::phrase::{counted, few};
 /// Report of `devices`: the devices of a cluster as they are now.
 ///
 /// Within one apiVersion, fields and enumeration values are only added: ignore those that you do not know.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "DeviceList")]
 pub struct DeviceReport {
@@ -37,7 +37,6 @@ pub struct DeviceReport {
     pub items: Vec<DeviceRow>,
     /// Counts by node and driver, ordered by the name of the node. Devices that are not local to a node, and devices
     /// whose node is unknown, are counted in entries whose node is null.
-    #[serde(default)]
     pub nodes: Vec<DriverCounts>,
     /// Warnings that do not prevent the report.
     pub warnings: Vec<Warning>,
@@ -178,34 +177,19 @@ impl DeviceReport {
     }
 }
 
-impl Answer for DeviceReport {
-    fn warnings(&self) -> &[Warning] {
-        &self.warnings
-    }
-
-    fn incomplete(&self) -> &[Incomplete] {
-        &self.incomplete
-    }
-
-    fn is_empty(&self) -> bool {
-        self.items.is_empty()
-    }
-}
-
 impl View for DeviceReport {
     fn sections(&self) -> Vec<Section> {
         let warnings = self.warnings.iter().map(Warning::line).collect();
         let incomplete = self.incomplete.iter().map(Incomplete::line).collect();
         let devices = match (self.lines, self.headers) {
             (DeviceLines::Devices, Headers::Shown) => {
-                Section::grouped(grouped(&self.items, &self.columns))
+                Section::of(Body::Grouped(grouped(&self.items, &self.columns)))
             }
             (DeviceLines::Devices, Headers::Left) => {
-                Section::table(table(&self.items, &self.columns).without_headers())
+                Section::table(table(&self.items, &self.columns).with_headers(Headers::Left))
             }
-            (DeviceLines::Nodes, Headers::Shown) => Section::table(summary(&self.nodes)),
-            (DeviceLines::Nodes, Headers::Left) => {
-                Section::table(summary(&self.nodes).without_headers())
+            (DeviceLines::Nodes, headers) => {
+                Section::table(summary(&self.nodes).with_headers(headers))
             }
         };
         let is_listed = self.lines == DeviceLines::Devices && self.headers == Headers::Shown;
@@ -233,6 +217,169 @@ impl View for DeviceReport {
             .map(Incomplete::line)
             .collect()
     }
+
+    fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
+
+    fn incomplete(&self) -> &[Incomplete] {
+        &self.incomplete
+    }
+
+    fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+}
+
+/// The devices below a line for each pool, with a column for each of these attributes.
+pub(super) fn grouped(devices: &[DeviceRow], attributes: &[String]) -> Grouped {
+    let mut table = table(devices, attributes);
+    let mut groups: Vec<Group> = Vec::new();
+    for (row, cells) in devices.iter().zip(&mut table.rows) {
+        let (pool, name) = row.device.rsplit_once('/').unwrap_or_default();
+        if let Some(cell) = cells.first_mut() {
+            *cell = name.to_owned();
+        }
+        match groups.last_mut() {
+            Some(group) if group.title == pool => group.rows = group.rows.saturating_add(1),
+            Some(_) | None => groups.push(Group {
+                title: pool.to_owned(),
+                rows: 1,
+            }),
+        }
+    }
+    Grouped { table, groups }
+}
+
+/// The devices with their full names.
+pub(super) fn table(devices: &[DeviceRow], attributes: &[String]) -> Table {
+    let taints = |row: &DeviceRow, cell: fn(&Taint) -> String| -> Option<Vec<String>> {
+        Some(row.taints.as_ref()?.iter().map(cell).collect())
+    };
+    let rows = Table::of(devices)
+        .column(Column::text("DEVICE"), |row| row.device.clone())
+        .column(Column::text("NODE").wide(), |row| {
+            match (&row.node, row.published) {
+                // Where slices could not be read, one of them may name the node.
+                (None, None) => UNKNOWN_COUNT.to_owned(),
+                (node, _) => optional(node.as_deref()),
+            }
+        })
+        .column(Column::text("STATE"), |row| {
+            known(row.state.map(Availability::as_str))
+        })
+        // Twice: a row on a terminal has room for one and a number, wide output and documents have it for all.
+        .column(Column::text("TAINTS").narrow(), |row| {
+            known(taints(row, ToString::to_string).map(|taints| first_of(&taints)))
+        })
+        .column(Column::text("TAINTS").wide(), |row| {
+            known(taints(row, Taint::cell).map(|taints| all_of(&taints)))
+        })
+        .column(Column::text("PUBLISHED").wide(), |row| {
+            let published = row.published;
+            known(published.map(|published| if published { "yes" } else { "no" }))
+        });
+    let rows = attributes.iter().fold(rows, |rows, name| {
+        rows.column(Column::asked(header(name)), |row| attribute_cell(row, name))
+    });
+    rows.column(Column::text("CLAIMS").wide(), |row| {
+        known(claims(row).map(|claims| all_of(&claims)))
+    })
+    .column(Column::long("PODS").narrow(), |row| {
+        known(pods(row).map(|pods| first_of(&pods)))
+    })
+    .column(Column::text("PODS").wide(), |row| {
+        known(pods(row).map(|pods| all_of(&pods)))
+    })
+    .table()
+}
+
+/// The pods with admin access, such as monitors, in one line; absent if there are none.
+pub(super) fn admin_line(devices: &[DeviceRow]) -> Option<String> {
+    let watched = devices.iter().filter(|row| !row.admin_pods.is_empty());
+    let number = watched.clone().count();
+    let pods: BTreeSet<String> = watched.flat_map(|row| named(&row.admin_pods)).collect();
+    let pods: Vec<String> = pods.into_iter().collect();
+    let which = match devices.len() {
+        all if all == number => "all".to_owned(),
+        all => format!("{number} of {all} devices"),
+    };
+    (number > 0).then(|| format!("admin access to {which}: {}", few(&pods)))
+}
+
+/// The name of an attribute as that of a column, as `kubectl get -L` has it.
+fn header(name: &str) -> String {
+    let id = name.rsplit('/').next().unwrap_or(name);
+    id.to_uppercase()
+}
+
+/// The claims that hold the device, admin access aside.
+fn claims(row: &DeviceRow) -> Option<Vec<String>> {
+    let claims = row.claims.as_ref()?.iter();
+    let claims = claims.filter(|claim| !row.admin_claims.contains(claim));
+    Some(claims.map(ToString::to_string).collect())
+}
+
+/// The pods that use the device, admin access aside; of a claim that no pod uses, the claim.
+fn pods(row: &DeviceRow) -> Option<Vec<String>> {
+    let pods = row.pods.as_ref()?.iter();
+    let pods = pods.filter(|pod| !row.admin_pods.contains(pod));
+    let groups = row.pod_groups.iter();
+    let groups = groups.map(|group| format!("podgroups:{group}"));
+    let users: Vec<String> = pods.map(ToString::to_string).chain(groups).collect();
+    if !users.is_empty() {
+        return Some(users);
+    }
+    let claims = claims(row)?.into_iter();
+    Some(claims.map(|claim| format!("claim {claim}")).collect())
+}
+
+/// The names of objects, as text has them.
+fn named(objects: &[ObjectReference]) -> Vec<String> {
+    objects.iter().map(ToString::to_string).collect()
+}
+
+fn all_of(items: &[String]) -> String {
+    optional(Some(&items.join(", ")))
+}
+
+fn known(cell: Option<impl Into<String>>) -> String {
+    cell.map_or_else(|| UNKNOWN_COUNT.to_owned(), Into::into)
+}
+
+/// Everything that a device has by name, attributes first.
+fn all(row: &DeviceRow) -> Option<Vec<(&str, String)>> {
+    let attributes = row
+        .attributes
+        .as_ref()?
+        .iter()
+        .map(|(name, value)| (name.as_str(), cell_of(value)));
+    let capacity = row
+        .capacity
+        .iter()
+        .flatten()
+        .map(|(name, written)| (name.as_str(), written.clone()));
+    Some(attributes.chain(capacity).collect())
+}
+
+/// Value of the attribute of that name; without a domain, that of any domain.
+fn attribute_cell(row: &DeviceRow, wanted: &str) -> String {
+    let driver = row.device.split('/').next().unwrap_or_default();
+    let is_meant = |name: &str| {
+        // As upstream: an attribute without a domain belongs to the domain of its driver.
+        let (domain, id) = name.split_once('/').unwrap_or((driver, name));
+        match wanted.split_once('/') {
+            Some((of, wanted)) => of == domain && wanted == id,
+            None => wanted == id,
+        }
+    };
+    let Some(all) = all(row) else {
+        return UNKNOWN_COUNT.to_owned();
+    };
+    // Perhaps several: a name without a domain matches every domain.
+    let found = all.into_iter().filter(|(name, _)| is_meant(name));
+    let cells: Vec<String> = found.map(|(_, cell)| cell).collect();
+    optional(Some(&cells.join(", ")))
 }
 
 #[cfg(test)]
@@ -244,6 +391,7 @@ mod tests {
         ResourceSlice, Snapshot,
     };
     use crate::report::testing;
+    use serde_json::json;
 
     /// A claim that holds gpu-0, for administration or not, reserved for a pod of its name.
     fn claim(name: &str, admin_access: bool) -> ResourceClaim {
@@ -340,6 +488,52 @@ mod tests {
             let found = report(claims, &[]);
             assert_eq!(found.items[0].state, Some(state));
             assert_eq!(found.nodes[0].used_device_count, Some(used));
+        }
+    }
+
+    fn row(published: bool) -> DeviceRow {
+        let attributes = [
+            ("model", json!("H100")),
+            ("index", json!(3)),
+            ("nic.example.com/model", json!(true)),
+            ("odd", json!(null)),
+            ("zones", json!(["a", "b"])),
+        ];
+        let attributes = attributes.map(|(name, value)| (name.to_owned(), value));
+        let capacity = [("memory".to_owned(), "80Gi".to_owned())];
+        DeviceRow {
+            device: "gpu.example.com/node-7/gpu-0".to_owned(),
+            node: None,
+            state: None,
+            allocation_count: None,
+            admin_allocation_count: None,
+            published: Some(published),
+            taints: None,
+            claims: None,
+            admin_claims: Vec::new(),
+            pods: None,
+            pod_groups: Vec::new(),
+            admin_pods: Vec::new(),
+            attributes: published.then(|| attributes.into()),
+            capacity: published.then(|| capacity.into()),
+        }
+    }
+
+    #[test]
+    fn attributes_are_found_with_their_domain_or_in_any() {
+        for (wanted, cell) in [
+            ("model", "H100, true"),
+            ("gpu.example.com/model", "H100"),
+            ("nic.example.com/model", "true"),
+            ("x.example.com/model", "<none>"),
+            ("index", "3"),
+            ("memory", "80Gi"),
+            ("zones", "a,b"),
+            ("odd", "<unknown>"),
+            ("absent", "<none>"),
+        ] {
+            assert_eq!(attribute_cell(&row(true), wanted), cell, "{wanted}");
+            assert_eq!(attribute_cell(&row(false), wanted), "?", "{wanted}");
         }
     }
 }

@@ -4,9 +4,9 @@ use jiff::SignedDuration;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::answer::{Answer, beside};
-use super::metadata::{API_VERSION, Incomplete, Metadata, Warning};
-use super::table::{Column, Section, Table, Tone, View};
+use super::metadata::{API_VERSION, Incomplete, Metadata, Warning, views};
+use super::table::{Column, Headers, Section, Table, Tone, View, first_of, optional};
+use crate::assess::{self, Basis, PlannedUnit};
 use crate::decide::drain::{UnitStage, UnitStatus};
 use crate::model::UNKNOWN;
 use crate::naming::age::human_duration;
@@ -49,39 +49,30 @@ impl DrainList {
 
     fn table(&self) -> Table {
         let unknown = || UNKNOWN.to_owned();
-        let rows = self.items.iter().map(|unit| {
-            let pods = unit.pods.as_ref();
-            let age = unit.age_seconds.map(SignedDuration::from_secs);
-            vec![
-                unit.drain.clone(),
-                unit.unit.clone(),
-                unit.stage.map_or(UNKNOWN, UnitStage::as_str).to_owned(),
-                pods.map_or_else(unknown, |pods| pods.len().to_string()),
-                age.map_or_else(unknown, human_duration),
-                pods.map_or_else(unknown, |pods| few(pods)),
-            ]
-        });
-        Table {
-            columns: vec![
-                Column::text("DRAIN"),
-                Column::long("UNIT"),
-                Column::text("STAGE"),
-                Column::number("PODS"),
-                Column::text("AGE"),
-                Column::prose("USED-BY").wide(),
-            ],
-            rows: rows.collect(),
-        }
+        let age = |unit: &UnitStatus| unit.age_seconds.map(SignedDuration::from_secs);
+        Table::of(&self.items)
+            .column(Column::text("DRAIN"), |unit| unit.drain.clone())
+            .column(Column::long("UNIT"), |unit| unit.unit.clone())
+            .column(Column::text("STAGE"), |unit| {
+                unit.stage.map_or(UNKNOWN, UnitStage::as_str).to_owned()
+            })
+            .column(Column::number("PODS"), |unit| {
+                let pods = unit.pods.as_ref();
+                pods.map_or_else(unknown, |pods| pods.len().to_string())
+            })
+            .column(Column::text("AGE"), |unit| {
+                age(unit).map_or_else(unknown, human_duration)
+            })
+            .column(Column::prose("USED-BY").wide(), |unit| {
+                unit.pods.as_ref().map_or_else(unknown, |pods| few(pods))
+            })
+            .table()
     }
 }
 
 impl View for DrainList {
     fn sections(&self) -> Vec<Section> {
-        let mut sections: Vec<Section> = beside(&self.warnings, &self.incomplete).into();
-        if !self.items.is_empty() {
-            sections.push(Section::table(self.table()));
-        }
-        sections
+        vec![Section::table(self.table())]
     }
 
     fn names(&self) -> Vec<String> {
@@ -97,9 +88,7 @@ impl View for DrainList {
     fn missing_from_names(&self) -> Vec<String> {
         self.incomplete.iter().map(Incomplete::line).collect()
     }
-}
 
-impl Answer for DrainList {
     fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
@@ -115,4 +104,104 @@ impl Answer for DrainList {
     fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
+}
+
+/// Report of `plan`: the devices or nodes that cost least to drain, and the evictions of their drain.
+///
+/// Within one apiVersion, fields and enumeration values are only added: ignore those that you do not know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PlanReport {
+    /// Version of this schema.
+    #[schemars(extend("const" = API_VERSION))]
+    pub api_version: String,
+    /// Kind of the report.
+    #[schemars(extend("const" = "PlanReport"))]
+    pub kind: String,
+    /// The cluster that the plan is for, and the time at which it was observed.
+    pub metadata: Metadata,
+    /// The plan.
+    #[serde(flatten)]
+    pub plan: assess::Plan,
+    /// Warnings that do not prevent the report.
+    pub warnings: Vec<Warning>,
+    /// Data that could not be read or evaluated.
+    pub incomplete: Vec<Incomplete>,
+    /// Headers of the table; without them, it has no command, either.
+    #[serde(skip)]
+    headers: Headers,
+    /// The command that drains the chosen units.
+    #[serde(skip)]
+    drain: String,
+}
+
+impl PlanReport {
+    /// The report on a plan, which `drain` carries out.
+    pub fn new(plan: assess::Plan, drain: String, basis: &Basis<'_>, headers: Headers) -> Self {
+        Self {
+            api_version: API_VERSION.to_owned(),
+            kind: "PlanReport".to_owned(),
+            metadata: Metadata::new(basis),
+            warnings: views(&[&plan.warnings]),
+            incomplete: plan.gaps.iter().map(Incomplete::from).collect(),
+            plan,
+            headers,
+            drain,
+        }
+    }
+}
+
+impl View for PlanReport {
+    fn sections(&self) -> Vec<Section> {
+        let units = Section::table(table(&self.plan.planned_units).with_headers(self.headers));
+        if self.headers == Headers::Left {
+            return vec![units];
+        }
+        let drain = Section::sentences(vec![self.drain.clone()]).verdict();
+        vec![units, drain]
+    }
+
+    /// The devices, in the order of their units.
+    fn names(&self) -> Vec<String> {
+        let units = self.plan.planned_units.iter();
+        units.flat_map(|unit| unit.devices.clone()).collect()
+    }
+
+    fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
+
+    fn incomplete(&self) -> &[Incomplete] {
+        &self.incomplete
+    }
+
+    fn says_what_is_not_known(&self) -> bool {
+        false
+    }
+}
+
+fn table(units: &[PlannedUnit]) -> Table {
+    let listed = |names: Option<&[String]>| names.map_or_else(|| UNKNOWN.to_owned(), first_of);
+    let hazards = |unit: &PlannedUnit| -> Option<Vec<String>> {
+        let hazards = unit.hazards.as_ref()?.iter();
+        Some(hazards.map(|hazard| hazard.code().to_owned()).collect())
+    };
+    Table::of(units)
+        .column(Column::text("UNIT"), |unit| unit.unit.clone())
+        .column(Column::text("NODE").leaves(1), |unit| {
+            optional(unit.node.as_deref())
+        })
+        .column(Column::number("PODS"), |unit| {
+            unit.evicted_pod_count.to_string()
+        })
+        .column(Column::text("WORST RISK"), |unit| {
+            listed(hazards(unit).as_deref())
+        })
+        .column(Column::text("BUDGETS"), |unit| {
+            listed(unit.violated_budgets.as_deref())
+        })
+        .column(Column::text("FREE AFTER"), |unit| {
+            format!("{} of {}", unit.free_device_count, unit.devices.len())
+        })
+        .table()
 }

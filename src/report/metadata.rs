@@ -6,14 +6,14 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::casing::pascal_case;
-use super::time::Time;
+use super::taint::{Time, pascal_case};
 use crate::assess::{DeviceBasis, ReportCompleteness};
 use crate::model;
+
 pub use crate::model::API_VERSION;
 
 /// Source of a report: the cluster, and the data that was read.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Metadata {
     /// Name of the kubeconfig context; null if none was used, or if `server` is null.
@@ -24,20 +24,20 @@ pub struct Metadata {
     pub server_version: Option<String>,
     /// Where the data was read from; absent in reports about what a command did (ChangeReport, WaitReport), and in
     /// a VersionReport.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub data_source: Option<DataSource>,
     /// The Kubernetes version whose behavior was applied, such as `1.37`; absent if none was applied.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub semantics: Option<String>,
     /// The time at which the cluster was as the report describes it; absent if `dataSource` is absent or Kubelet, or if
     /// the files of a DeviceList contain no time. For a cluster, this is the time of the server. For files (--from), it
     /// is the time given with --now. Without --now, it is the time at which `snapshot` saved the file or, for other
     /// files, the newest time in them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_time: Option<Time>,
     /// The resourceVersion (an opaque string) of each list that was read; the key is the plural name of the
     /// resource. Absent if none is known.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub resource_versions: BTreeMap<String, String>,
 }
 
@@ -137,7 +137,7 @@ impl Cluster {
 }
 
 /// Where data was read from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub enum DataSource {
     /// A live cluster.
     Cluster,
@@ -148,7 +148,7 @@ pub enum DataSource {
 }
 
 /// A warning that does not prevent the report.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Warning {
     /// Code of the warning, such as `EmptySelector`; stable.
@@ -238,4 +238,92 @@ pub fn views<'a, M: Ord + 'a, V: From<&'a M>>(lists: &[&'a [M]]) -> Vec<V> {
         .filter(|entry| seen.insert(*entry))
         .map(V::from)
         .collect()
+}
+
+/// The warnings about a snapshot and its gaps, a line each.
+pub fn lines(warnings: &[model::Warning], gaps: &[model::Gap]) -> Vec<String> {
+    let warnings = warnings.iter().map(|warning| Warning::from(warning).line());
+    let gaps = incomplete(gaps).into_iter().map(|gap| gap.line());
+    warnings.chain(gaps).collect()
+}
+
+/// The gaps that can change an answer. Kinds that the input lacks with the same consequence are one.
+fn incomplete(gaps: &[model::Gap]) -> Vec<Incomplete> {
+    let mut incomplete: Vec<Incomplete> = Vec::new();
+    let mut lacking: Vec<&'static str> = Vec::new();
+    for gap in gaps {
+        let affects = match gap.affects {
+            model::Affects::Evictions => Affects::Evictions,
+            model::Affects::Details => Affects::Details,
+            // No answer from the snapshot depends on this.
+            model::Affects::Nothing => continue,
+        };
+        let lacks = gap
+            .kind()
+            .filter(|kind| *gap == model::Gap::not_in_input(*kind));
+        match lacks.map(model::Kind::without) {
+            // The first kind that has this consequence names all of them.
+            Some(without) if lacking.contains(&without) => continue,
+            Some(without) => {
+                lacking.push(without);
+                incomplete.push(without_kinds(gaps, without, affects));
+            }
+            None => incomplete.push(Incomplete {
+                missing: gap.what.clone(),
+                message: gap.why.clone(),
+                affects,
+            }),
+        }
+    }
+    incomplete
+}
+
+/// Missing kinds whose absence has the same consequence.
+fn without_kinds(gaps: &[model::Gap], without: &str, affects: Affects) -> Incomplete {
+    let counted = gaps
+        .iter()
+        .filter(|gap| gap.affects != model::Affects::Nothing);
+    let kinds: Vec<model::Kind> = counted
+        .filter_map(model::Gap::kind)
+        .filter(|kind| kind.without() == without)
+        .filter(|kind| gaps.contains(&model::Gap::not_in_input(*kind)))
+        .collect();
+    let plurals: Vec<&str> = kinds.iter().map(|kind| kind.plural()).collect();
+    let names: Vec<&str> = kinds.iter().map(|kind| kind.as_str()).collect();
+    Incomplete {
+        missing: plurals.join(", "),
+        message: format!("the input contains no {}: {without}", names.join(", no ")),
+        affects,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Affects, Gap, Kind};
+
+    #[test]
+    fn what_the_input_lacks_is_told_once_for_each_consequence() {
+        let of_nobody = Gap {
+            affects: Affects::Nothing,
+            ..Gap::not_in_input(Kind::CronJob)
+        };
+        let gaps = [
+            Gap::not_in_input(Kind::Pod),
+            Gap::not_in_input(Kind::ReplicaSet),
+            Gap::of(Kind::Node, "denied"),
+            of_nobody,
+            Gap::not_in_input(Kind::Job),
+        ];
+        let incomplete = incomplete(&gaps);
+        let told = incomplete.iter();
+        let told: Vec<&str> = told.map(|gap| &*gap.missing).collect();
+        assert_eq!(told, ["pods", "replicasets, jobs", "nodes"]);
+        let why = &incomplete[1].message;
+        assert!(
+            why.starts_with("the input contains no ReplicaSet, no Job: "),
+            "{why}"
+        );
+        assert_eq!(incomplete[0].affects, super::Affects::Evictions);
+    }
 }

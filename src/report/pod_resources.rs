@@ -4,11 +4,9 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::answer::Answer;
-use super::casing::words;
 use super::metadata::{API_VERSION, DataSource, Incomplete, Metadata, Warning, views};
 use super::table::{Column, Section, Table, View, optional};
-use super::time::Time;
+use super::taint::{Time, words};
 use crate::assess::{DeviceBasis, DeviceUse, DeviceUser, ReportCompleteness};
 use crate::model::{self, NodeName, UNKNOWN};
 use crate::naming::age::human_duration;
@@ -95,24 +93,21 @@ impl PodResourcesReport {
     }
 
     fn check_table(&self) -> Table {
-        let row = |item: &DeviceUse| {
+        let codes = |item: &DeviceUse| {
             let mut codes: Vec<String> = item.reasons.iter().map(|one| code(one.reason)).collect();
             codes.dedup();
-            let is_safe = item.safe_to_pull == Some(true);
-            vec![
-                device(item),
-                if is_safe { "yes" } else { "no" }.to_owned(),
-                optional(Some(&codes.join(", "))),
-            ]
+            codes.join(", ")
         };
-        Table {
-            columns: vec![
-                Column::text("DEVICE"),
-                Column::text("SAFE-TO-PULL"),
-                Column::prose("REASONS"),
-            ],
-            rows: self.items.iter().map(row).collect(),
-        }
+        let is_safe = |item: &DeviceUse| item.safe_to_pull == Some(true);
+        Table::of(&self.items)
+            .column(Column::text("DEVICE"), |item| device(item))
+            .column(Column::text("SAFE-TO-PULL"), |item| {
+                if is_safe(item) { "yes" } else { "no" }.to_owned()
+            })
+            .column(Column::prose("REASONS"), |item| {
+                optional(Some(&codes(item)))
+            })
+            .table()
     }
 
     /// A line for each reason, with its devices: a reason about the kubelet or the API is true of all of them.
@@ -201,7 +196,28 @@ fn code(reason: impl Serialize) -> String {
     words(value.as_str().unwrap_or_default())
 }
 
-impl Answer for PodResourcesReport {
+impl View for PodResourcesReport {
+    fn sections(&self) -> Vec<Section> {
+        if self.node.is_none() {
+            return self.list_sections();
+        }
+        let incomplete = self.incomplete.iter().map(Incomplete::line).collect();
+        vec![
+            Section::folded(self.check_table(), &[0, 1]),
+            Section::list("Reasons", self.reason_lines()),
+            Section::list("Incomplete", incomplete),
+            Section::sentences(self.times().into_iter().collect()),
+        ]
+    }
+
+    /// The devices that are safe to pull, or those in use.
+    fn names(&self) -> Vec<String> {
+        let items = self.items.iter();
+        let named = items.filter(|item| item.safe_to_pull != Some(false));
+        let devices = named.filter_map(|item| item.device.as_ref());
+        devices.map(ToString::to_string).collect()
+    }
+
     fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
@@ -224,29 +240,6 @@ impl Answer for PodResourcesReport {
 
     fn is_empty(&self) -> bool {
         self.items.is_empty()
-    }
-}
-
-impl View for PodResourcesReport {
-    fn sections(&self) -> Vec<Section> {
-        if self.node.is_none() {
-            return self.list_sections();
-        }
-        let incomplete = self.incomplete.iter().map(Incomplete::line).collect();
-        vec![
-            Section::folded(self.check_table(), &[0, 1]),
-            Section::list("Reasons", self.reason_lines()),
-            Section::list("Incomplete", incomplete),
-            Section::sentences(self.times().into_iter().collect()),
-        ]
-    }
-
-    /// The devices that are safe to pull, or those in use.
-    fn names(&self) -> Vec<String> {
-        let items = self.items.iter();
-        let named = items.filter(|item| item.safe_to_pull != Some(false));
-        let devices = named.filter_map(|item| item.device.as_ref());
-        devices.map(ToString::to_string).collect()
     }
 }
 

@@ -1,50 +1,36 @@
 //! Remaining pods, and their blockers.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use super::blocker::BlockerReason;
-use super::reference;
-use super::rule_lifecycle::{times, why, why_if_evicting};
+use super::blocker::{Blocker, BlockerReason};
+use super::rule_lifecycle::{why, why_if_evicting};
 use super::table::{Column, Table, optional};
-use super::time::Time;
+use super::taint::{self, ObjectReference, Time};
+use crate::engine::Impact;
+use crate::engine::holders::{NotEvictedReason, UnevictedPod};
 use crate::engine::rule_lifecycle::{EvictionObstacle, PendingEviction};
 use crate::engine::termination_blocker::{DriverPresence, TerminationBlocker, UnreleasedDriver};
-use crate::model::Effect;
+use crate::model::{self, DeviceTaintRule, Effect, NamespacedName, Uid};
+use crate::naming::phrase::{counted, few};
+use crate::report::impact::rows::not_evicted;
 
 /// A pod of a rule that still exists.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RemainingPod {
-    /// Namespace of the object.
-    pub namespace: String,
-    /// The pod's name.
-    pub name: String,
-    /// The node of the pod; null while the pod is not scheduled.
-    pub node: Option<String>,
-    /// UID of the pod; a later pod of the same name has another UID. Null if unknown.
-    pub uid: Option<String>,
-    /// The reason as text.
-    pub message: String,
-    /// Reason why the pod remains; EffectDoesNotEvict if the rule's effect does not evict the pod.
-    pub reason: BlockerReason,
-    /// Time since which this reason applies; null if unknown.
-    pub since_time: Option<Time>,
-    /// When the toleration (reason Tolerates) or the grace period (reason GracePeriod) of the pod ends; null
-    /// for other reasons.
-    pub until_time: Option<Time>,
+    /// The pod, and what it waits for.
+    #[serde(flatten)]
+    pub blocker: Blocker,
     /// Drivers that possibly still hold the pod's devices; empty unless `reason` is DriverDown.
-    #[serde(default)]
     pub drivers: Vec<HoldingDriver>,
-    /// Finalizers of the pod, which block its deletion; empty if the pod is not terminating.
-    pub finalizers: Vec<String>,
-    /// True if the pod is already terminating.
-    pub terminating: bool,
 }
 
 /// A driver that may not have released a pod's devices.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HoldingDriver {
     /// Name of the driver.
@@ -85,70 +71,220 @@ impl HoldingDriver {
 impl RemainingPod {
     /// The view of a pod at `now`, of a rule with this effect.
     pub fn new(left: &PendingEviction<'_>, effect: &Effect, now: Timestamp) -> Self {
-        let terminating = left.obstacle.is_terminating();
         // Deleted pods end whatever the rule does now.
-        let waits = *effect == Effect::NoExecute || terminating;
-        let waits_for = if waits {
-            why(&left.obstacle, now)
+        let waits = *effect == Effect::NoExecute || left.obstacle.is_terminating();
+        let blocker = Blocker::pod(left, now);
+        let blocker = if waits {
+            Blocker {
+                message: why(&left.obstacle, now),
+                ..blocker
+            }
         } else {
             let words = why_if_evicting(&left.obstacle, now);
-            format!("nothing, because effect {effect} evicts no pods; with NoExecute: {words}")
+            Blocker {
+                reason: BlockerReason::EffectDoesNotEvict,
+                // A pod that is not evicted waits for nothing, so that there is no time of it.
+                since_time: None,
+                until_time: None,
+                message: format!(
+                    "nothing, because effect {effect} evicts no pods; with NoExecute: {words}"
+                ),
+                ..blocker
+            }
         };
-        // A pod that is not evicted waits for nothing, so that there is no time of it.
-        let (since, until) = if waits { times(left) } else { (None, None) };
-        let deletion = left.pod.deletion.as_ref();
         Self {
-            namespace: left.pod.name.namespace.to_string(),
-            name: left.pod.name.name.to_string(),
-            node: left.pod.node.as_ref().map(ToString::to_string),
-            uid: reference::known(&left.pod.uid),
-            message: waits_for,
-            reason: if waits {
-                BlockerReason::of(&left.obstacle)
-            } else {
-                BlockerReason::EffectDoesNotEvict
-            },
-            since_time: since.map(Time),
-            until_time: until.map(Time),
+            blocker,
             drivers: HoldingDriver::all(&left.obstacle),
-            // Finalizers hold an object only once it is deleted.
-            finalizers: deletion.map_or_else(Vec::new, |deletion| deletion.finalizers.clone()),
-            terminating,
         }
     }
 }
 
-impl RemainingPod {}
-
 /// The pods as a table.
 pub fn table(remaining: &[RemainingPod]) -> Table {
-    let row = |pod: &RemainingPod| {
-        vec![
-            pod.namespace.clone(),
-            pod.name.clone(),
-            optional(pod.node.as_deref()),
-            pod.message.clone(),
-        ]
+    Table::of(remaining)
+        .column(Column::text("NAMESPACE"), |pod| {
+            optional(pod.blocker.namespace.as_deref())
+        })
+        .column(Column::text("POD"), |pod| {
+            optional(pod.blocker.name.as_deref())
+        })
+        .column(Column::text("NODE"), |pod| {
+            optional(pod.blocker.node.as_deref())
+        })
+        .column(Column::prose("WAITS-FOR"), |pod| {
+            pod.blocker.message.clone()
+        })
+        .table()
+}
+
+/// A pod that uses devices of the rules and that the rules do not evict.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NotEvictedPod {
+    /// Namespace of the object.
+    pub namespace: String,
+    /// Name of the object.
+    pub name: String,
+    /// UID of the pod; a later pod of the same name has another UID. Null if unknown.
+    pub uid: Option<String>,
+    /// The node of the pod; null while the pod is not scheduled.
+    pub node: Option<String>,
+    /// Why the pod is not evicted.
+    pub reason: NotEvictedCode,
+    /// Why the pod is not evicted, as text.
+    pub message: String,
+}
+
+/// Why a pod is not evicted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub enum NotEvictedCode {
+    /// The pod tolerates the taints forever.
+    Tolerates,
+    /// The pod tolerates the taints forever, and uses the devices only with admin access (adminAccess: true in its
+    /// claims).
+    AdminAccess,
+    /// The effect of the rules does not evict pods.
+    EffectDoesNotEvict,
+    /// The containers of the pod have ended, so it does not count as a pod to evict, although the eviction controller may
+    /// still delete it until its claim is released.
+    Ended,
+    /// The pod is already terminating, for a reason other than the rules.
+    Leaving,
+    /// The eviction controller does not evict the pod, for another reason: see `message`.
+    NotEvicted,
+}
+
+impl NotEvictedPod {
+    /// The view of a pod that stays.
+    pub fn new(staying: &UnevictedPod<'_>) -> Self {
+        let pod = staying.pod;
+        let (reason, message) = words(staying.stay);
+        Self {
+            namespace: pod.name.namespace.to_string(),
+            name: pod.name.name.to_string(),
+            uid: taint::known(&pod.uid),
+            node: pod.node.as_ref().map(ToString::to_string),
+            reason,
+            message,
+        }
+    }
+
+    /// Name of the pod and its reason to stay.
+    pub fn line(&self) -> String {
+        format!("{}/{} ({})", self.namespace, self.name, self.message)
+    }
+}
+
+fn words(stay: NotEvictedReason) -> (NotEvictedCode, String) {
+    let (code, words) = match stay {
+        NotEvictedReason::Tolerates => (NotEvictedCode::Tolerates, "tolerates the taint"),
+        NotEvictedReason::Administrates => (
+            NotEvictedCode::AdminAccess,
+            "tolerates the taint, and has admin access",
+        ),
+        NotEvictedReason::EffectDoesNotEvict => (
+            NotEvictedCode::EffectDoesNotEvict,
+            "stays until it ends by itself",
+        ),
+        NotEvictedReason::Ended => (
+            NotEvictedCode::Ended,
+            "has ended, but its claim is not released",
+        ),
+        NotEvictedReason::Leaves => (
+            NotEvictedCode::Leaving,
+            "was deleted, but is still terminating",
+        ),
+        NotEvictedReason::NotEvicted(why) => {
+            return (NotEvictedCode::NotEvicted, not_evicted(why).message);
+        }
     };
-    Table {
-        columns: vec![
-            Column::text("NAMESPACE"),
-            Column::text("POD"),
-            Column::text("NODE"),
-            Column::prose("WAITS-FOR"),
-        ],
-        rows: remaining.iter().map(row).collect(),
+    (code, words.to_owned())
+}
+
+/// Line about pods that stay on the devices; absent where none does.
+pub fn not_evicted_line(staying: &[NotEvictedPod]) -> Option<String> {
+    if staying.is_empty() {
+        return None;
+    }
+    let names: Vec<String> = staying.iter().map(NotEvictedPod::line).collect();
+    let verb = if staying.len() == 1 { "stays" } else { "stay" };
+    let pods = counted(staying.len(), "pod");
+    Some(format!("{pods} {verb} on the devices: {}", few(&names)))
+}
+
+/// A Kubernetes event about a rule, or about a pod.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Event {
+    /// The pod of the event; null for an event of the rule itself.
+    pub pod: Option<ObjectReference>,
+    /// Normal or Warning.
+    #[serde(rename = "type")]
+    pub event_type: String,
+    /// Reason of the event: a code set by the component that reported the event.
+    pub reason: String,
+    /// Text of the event.
+    pub message: String,
+    /// When the event last occurred; null if the event has no time.
+    pub last_time: Option<Time>,
+}
+
+/// Those of `events` that are about the rule, and about the pods that use its devices, oldest first; the rule is the only
+/// considered one of `impact`.
+pub fn events_about(
+    rule: &DeviceTaintRule,
+    impact: &Impact<'_>,
+    events: &[model::Event],
+) -> Vec<Event> {
+    // By UID and name, which only together identify a pod: event writers may set any UID.
+    let pods = impact.pods.iter();
+    let pods: BTreeSet<(&Uid, &NamespacedName)> =
+        pods.map(|pod| (&pod.pod.uid, &pod.pod.name)).collect();
+    let is_meant = |found: &&model::Event| {
+        let about = &found.about;
+        is_about(found, rule) || pods.contains(&(&about.uid, &about.name))
+    };
+    let mut events: Vec<Event> = events.iter().filter(is_meant).map(event).collect();
+    // Most events have times in whole seconds, in which many pods are evicted: the rest of the key settles the order.
+    events.sort_by(|left, right| {
+        (left.last_time, &left.pod, &left.message).cmp(&(
+            right.last_time,
+            &right.pod,
+            &right.message,
+        ))
+    });
+    events
+}
+
+/// True if the event is about this very rule, and not about an earlier one of its name.
+fn is_about(found: &model::Event, rule: &DeviceTaintRule) -> bool {
+    let about = &found.about;
+    let (said, known) = (about.uid.as_str(), rule.uid.as_str());
+    // Where a UID is not known, the name decides: without that, events of this rule would be left out.
+    about.kind == "DeviceTaintRule"
+        && about.name.name == rule.name
+        && (said.is_empty() || known.is_empty() || said == known)
+}
+
+fn event(found: &model::Event) -> Event {
+    let pod = (found.about.kind == "Pod")
+        .then(|| ObjectReference::new(&found.about.name, &found.about.uid));
+    Event {
+        pod,
+        event_type: found.kind.clone(),
+        reason: found.reason.clone(),
+        message: found.message.clone(),
+        last_time: found.last.map(Time),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Deletion;
-    use crate::model::NodeHealth;
+    use crate::model::{Deletion, DeviceSelector, Effect, EventSubject, NodeHealth, RuleMetadata};
     use crate::report::testing;
 
-    fn view(obstacle: EvictionObstacle, effect: &Effect) -> RemainingPod {
+    fn view(obstacle: EvictionObstacle, effect: &Effect) -> Blocker {
         let mut pod = testing::pod("team-a", "train-0");
         if obstacle.is_terminating() {
             pod.deletion = Some(Deletion {
@@ -161,7 +297,7 @@ mod tests {
             pod: &pod,
             obstacle,
         };
-        RemainingPod::new(&left, effect, testing::now())
+        RemainingPod::new(&left, effect, testing::now()).blocker
     }
 
     #[test]
@@ -226,17 +362,10 @@ mod tests {
                 None,
             ),
         ] {
-            let terminating = obstacle.is_terminating();
             let view = view(obstacle, &Effect::NoExecute);
             assert_eq!(view.reason, reason);
             assert_eq!(view.since_time, since.map(Time), "{reason:?}");
             assert_eq!(view.until_time, until.map(Time), "{reason:?}");
-            assert_eq!(view.terminating, terminating, "{reason:?}");
-            assert_eq!(
-                view.finalizers.len(),
-                usize::from(terminating),
-                "{reason:?}"
-            );
         }
     }
 
@@ -257,5 +386,63 @@ mod tests {
         );
         let goes = view(EvictionObstacle::Node(NodeHealth::Gone), &Effect::None);
         assert_eq!(goes.reason, BlockerReason::NodeGone);
+    }
+
+    fn rule() -> DeviceTaintRule {
+        let mut taint = testing::TAINT.clone();
+        taint.effect = Effect::NoExecute;
+        taint.time_added = Some(testing::after(0));
+        DeviceTaintRule {
+            name: "drain".into(),
+            uid: "uid".into(),
+            resource_version: "1".to_owned(),
+            generation: 1,
+            selector: Some(DeviceSelector::default()),
+            taint,
+            condition: None,
+            metadata: RuleMetadata::default(),
+            managers: Vec::new(),
+        }
+    }
+
+    fn reported(kind: &str, (name, uid): (&str, &str), seconds: i64) -> model::Event {
+        let in_namespace = |name: &str| NamespacedName {
+            namespace: if kind == "Pod" { "ml" } else { "" }.into(),
+            name: name.into(),
+        };
+        model::Event {
+            name: in_namespace("event"),
+            about: EventSubject {
+                kind: kind.to_owned(),
+                name: in_namespace(name),
+                uid: uid.into(),
+            },
+            kind: "Normal".to_owned(),
+            reason: "DeviceTaintManagerEviction".to_owned(),
+            message: format!("Marking for deletion Pod ml/{name}"),
+            last: Some(testing::after(seconds)),
+        }
+    }
+
+    #[test]
+    fn events_are_those_of_the_rule_and_of_the_pods_on_its_devices() {
+        let pods = ["hit", "spared"].map(|name| testing::pod("ml", name));
+        let impact = testing::impact(vec![
+            testing::evicted(&pods[0], 0),
+            testing::with_verdict(&pods[1], crate::engine::Verdict::Tolerates),
+        ]);
+        let events = [
+            reported("DeviceTaintRule", ("drain", "uid"), 1),
+            reported("DeviceTaintRule", ("drain", "another"), 2),
+            reported("Pod", ("hit", pods[0].uid.as_str()), 5),
+            reported("Pod", ("hit", "another"), 6),
+            reported("Pod", ("gone", "gone-uid"), 7),
+            reported("Pod", ("spared", pods[1].uid.as_str()), 8),
+        ];
+        let found = events_about(&rule(), &impact, &events).into_iter();
+        let found: Vec<String> = found
+            .map(|event| event.pod.map_or_else(String::new, |pod| pod.to_string()))
+            .collect();
+        assert_eq!(found, ["", "ml/hit", "ml/spared"]);
     }
 }

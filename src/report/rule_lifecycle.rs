@@ -376,50 +376,30 @@ impl DowngradeImpact {
 
 /// Line about the evictions of rules whose effect was lowered.
 pub fn downgraded_line(downgraded: &DowngradeImpact) -> String {
-    let is_known = downgraded.unknown.is_empty();
-    let (cancelled, terminating) = (downgraded.cancelled, downgraded.terminating.len());
-    let mut parts = Vec::new();
-    match cancelled {
-        0 if is_known && terminating == 0 => parts.push("no eviction was pending".to_owned()),
-        0 if is_known => parts.push("no other eviction was pending".to_owned()),
-        0 => {}
-        1 if downgraded.confirmed => {
-            parts.push("1 eviction was pending and is cancelled".to_owned())
-        }
-        several if downgraded.confirmed => parts.push(format!(
-            "{several} evictions were pending and are cancelled"
-        )),
-        pending => {
-            let evictions = counted(pending, "eviction");
-            let (was, are) = if pending == 1 {
-                ("was", "it is")
-            } else {
-                ("were", "they are")
-            };
-            parts.push(format!(
-                "{evictions} {was} pending, and the controller has not yet confirmed that {are} \
-                 cancelled"
-            ));
-        }
-    }
-    if downgraded.still > 0 {
-        let pods = counted(downgraded.still, "pod");
-        parts.push(format!("{pods} will still be evicted, by other taints"));
-    }
-    if terminating > 0 {
-        let pods = counted(terminating, "pod");
-        let verb = if terminating == 1 { "is" } else { "are" };
+    let cancelled = if downgraded.confirmed {
+        "evictions cancelled"
+    } else {
+        "evictions pending, not yet confirmed as cancelled by the controller"
+    };
+    let mut parts = vec![format!("{cancelled}: {}", downgraded.cancelled)];
+    if !downgraded.terminating.is_empty() {
         let names = few(&downgraded.terminating);
         // In front of the others, since nothing can be done about these pods any more.
         parts.insert(
             0,
-            format!("{pods} {verb} already terminating, which cannot be undone: {names}"),
+            format!("already terminating, which cannot be undone: {names}"),
         );
     }
-    if !is_known {
+    if downgraded.still > 0 {
+        parts.push(format!(
+            "pods still evicted, by other taints: {}",
+            downgraded.still
+        ));
+    }
+    if !downgraded.unknown.is_empty() {
         let unknown = downgraded.unknown.join(", ");
         parts.push(format!(
-            "there may be more evictions: {unknown} could not be read"
+            "not read, so there may be more evictions: {unknown}"
         ));
     }
     parts.join("; ")
@@ -469,18 +449,14 @@ mod tests {
         assert_eq!(downgraded(pulled, true).cancelled, 1);
         assert_eq!(
             downgraded_line(&downgraded(pulled, true)),
-            "1 eviction was pending and is cancelled"
+            "evictions cancelled: 1"
         );
         // The cancellation was not observed.
         assert_eq!(
             downgraded_line(&downgraded(pulled, false)),
-            "1 eviction was pending, and the controller has not yet confirmed that it is cancelled"
+            "evictions pending, not yet confirmed as cancelled by the controller: 1"
         );
-        assert_eq!(
-            downgraded_line(&downgraded(None, false)),
-            "3 evictions were pending, and the controller has not yet confirmed that they are \
-             cancelled"
-        );
+        assert_eq!(downgraded(None, false).cancelled, 3);
     }
 
     #[test]

@@ -4,21 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use super::answer::{Answer, beside};
-use super::bounds::Bounds;
-use super::metadata::{Incomplete, Metadata, Warning, views};
-use super::table::{
-    Column, Headers, Heading, Section, Table, UNKNOWN_COUNT, View, count_cell, optional,
-};
-use crate::assess::{Basis, CountSubject, ReportCompleteness};
+use super::description::RuleDescription;
+use super::metadata::{API_VERSION, Incomplete, Metadata, Warning, views};
+use super::table::{Column, Headers, Section, Table, UNKNOWN_COUNT, View, count_cell, optional};
+use crate::assess::{Basis, CountSubject, Number, ReportCompleteness};
 use crate::engine::rule_lifecycle::EvictionStatus;
 use crate::engine::{Impact, RuleImpact};
 use crate::model::{Count, DeviceTaintRule, Effect, Kind, ObjectName, RuleMetadata};
 use crate::naming::age::human_duration;
-use crate::naming::phrase::counted;
 use crate::naming::{device, rule};
 
 /// The name of a rule as kubectl prints it.
@@ -26,23 +22,43 @@ pub fn resource_name(name: &str) -> String {
     rule::qualified(name)
 }
 
-/// Facts of a row of the list, besides the rule itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A row of the list: counts and eviction status of a rule.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct RuleRow {
-    /// The rule.
+    /// The rule; as data, its name.
+    #[serde(serialize_with = "name_of")]
     pub rule: DeviceTaintRule,
-    /// The published devices that it selects.
-    pub devices: Count,
-    /// The pods that it evicts, or would with effect NoExecute, without those that are terminating.
-    pub pods: Count,
-    /// Terminating pods that use its devices, deleted by any client.
-    pub terminating: Count,
-    /// The pods that use its devices and are not evicted by it.
-    pub staying: Count,
+    /// Published devices that the rule selects.
+    pub published_device_count: Number,
+    /// Pods that the rule evicts and that are not terminating yet; with effect None, pods that it would evict
+    /// with NoExecute.
+    pub evicted_pod_count: Number,
+    /// Pods that use devices of the rule and are already terminating.
+    pub terminating_pod_count: Number,
+    /// Pods that use devices of the rule and stay, such as pods that tolerate its taint; terminating and ended pods
+    /// are not counted.
+    pub not_evicted_pod_count: Number,
     /// True if its device is published as other hardware than the rule notes.
+    #[serde(skip)]
     pub is_other_hardware: bool,
-    /// Status of its evictions.
+    /// Eviction status of the rule, according to its condition EvictionInProgress.
+    #[serde(serialize_with = "status_of")]
     pub evicting: EvictionStatus,
+}
+
+fn name_of<S: Serializer>(rule: &DeviceTaintRule, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(rule.name.as_str())
+}
+
+fn status_of<S: Serializer>(status: &EvictionStatus, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(match status {
+        EvictionStatus::Unknown => "Unknown",
+        EvictionStatus::Yes => "InProgress",
+        EvictionStatus::No => "Idle",
+        EvictionStatus::Outdated => "Outdated",
+        EvictionStatus::Leftover => "NoPodsLeft",
+    })
 }
 
 /// The rules of a cluster. As data it is the list of the objects as they were served, with a summary of each.
@@ -54,7 +70,6 @@ pub struct RuleList {
     headers: Headers,
     warnings: Vec<Warning>,
     incomplete: Vec<Incomplete>,
-    origin: Vec<String>,
 }
 
 impl RuleList {
@@ -68,7 +83,6 @@ impl RuleList {
             headers: Headers::Shown,
             warnings: Vec::new(),
             incomplete: Vec::new(),
-            origin: Vec::new(),
         }
     }
 
@@ -79,7 +93,6 @@ impl RuleList {
         Self {
             warnings: views(&[&reading.warnings, &impact.warnings]),
             incomplete: Incomplete::all(&ReportCompleteness::new(&reading.gaps)),
-            origin: Metadata::new(basis).origin(),
             ..self
         }
     }
@@ -88,25 +101,6 @@ impl RuleList {
     #[must_use]
     pub fn with_headers(self, headers: Headers) -> Self {
         Self { headers, ..self }
-    }
-}
-
-impl Answer for RuleList {
-    fn warnings(&self) -> &[Warning] {
-        &self.warnings
-    }
-
-    fn incomplete(&self) -> &[Incomplete] {
-        &self.incomplete
-    }
-
-    /// The table is made to be cut by scripts, and data are the rules alone.
-    fn says_what_is_not_known(&self) -> bool {
-        false
-    }
-
-    fn is_empty(&self) -> bool {
-        self.rows.is_empty()
     }
 }
 
@@ -133,10 +127,12 @@ pub fn rows(
             let pods = evicted_by(&rule.taint.effect, of_pods(counts.pods));
             RuleRow {
                 evicting: EvictionStatus::judged(&rule, pods.is_none()),
-                devices: completeness.count(CountSubject::Published, counts.published_devices),
-                pods,
-                terminating: of_pods(terminating),
-                staying: of_pods(staying),
+                published_device_count: completeness
+                    .count(CountSubject::Published, counts.published_devices)
+                    .into(),
+                evicted_pod_count: pods.into(),
+                terminating_pod_count: of_pods(terminating).into(),
+                not_evicted_pod_count: of_pods(staying).into(),
                 is_other_hardware: other_hardware.contains(&rule.name),
                 rule,
             }
@@ -160,78 +156,10 @@ impl Serialize for RuleList {
             .iter()
             .filter_map(|row| self.objects.get(row.rule.name.as_str()));
         let mut list = list_of(&objects.cloned().collect::<Vec<_>>());
-        let rules: Vec<RuleSummary> = self.rows.iter().map(RuleSummary::from).collect();
         // Beside the objects, which stay as they were served, so that they can be applied again.
-        list["ruleSummaries"] = serde_json::to_value(rules).map_err(serde::ser::Error::custom)?;
+        list["ruleSummaries"] =
+            serde_json::to_value(&self.rows).map_err(serde::ser::Error::custom)?;
         list.serialize(serializer)
-    }
-}
-
-/// Counts and eviction status of a rule.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct RuleSummary {
-    /// The rule's name.
-    pub rule: String,
-    /// Published devices that the rule selects; null if unknown.
-    pub published_device_count: Option<usize>,
-    /// Pods that the rule evicts and that are not terminating yet; with effect None, pods that it would evict
-    /// with NoExecute. Null if unknown.
-    pub evicted_pod_count: Option<usize>,
-    /// Pods that use devices of the rule and are already terminating; null if pods are unknown.
-    pub terminating_pod_count: Option<usize>,
-    /// Pods that use devices of the rule and stay, such as pods that tolerate its taint; terminating and ended pods
-    /// are not counted. Null if pods are unknown.
-    pub not_evicted_pod_count: Option<usize>,
-    /// Eviction status of the rule, according to its condition EvictionInProgress.
-    pub evicting: Evicting,
-    /// For each count in this object that is null: its bounds. Absent if no count is null.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub bounds: Vec<Bounds>,
-}
-
-/// Eviction status of a rule, according to its condition EvictionInProgress, and whether the condition is
-/// current.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum Evicting {
-    /// The rule has no condition, or one whose status is neither True nor False.
-    Unknown,
-    /// Pods are being evicted.
-    InProgress,
-    /// No pod is being evicted.
-    Idle,
-    /// The condition is of an earlier generation of the rule.
-    Outdated,
-    /// The condition reports pending evictions, but no pod is left.
-    NoPodsLeft,
-}
-
-impl From<EvictionStatus> for Evicting {
-    fn from(evicting: EvictionStatus) -> Self {
-        match evicting {
-            EvictionStatus::Unknown => Self::Unknown,
-            EvictionStatus::Yes => Self::InProgress,
-            EvictionStatus::No => Self::Idle,
-            EvictionStatus::Outdated => Self::Outdated,
-            EvictionStatus::Leftover => Self::NoPodsLeft,
-        }
-    }
-}
-
-impl From<&RuleRow> for RuleSummary {
-    fn from(row: &RuleRow) -> Self {
-        Self {
-            rule: row.rule.name.to_string(),
-            published_device_count: row.devices.exact(),
-            evicted_pod_count: row.pods.exact(),
-            terminating_pod_count: row.terminating.exact(),
-            not_evicted_pod_count: row.staying.exact(),
-            evicting: row.evicting.into(),
-            bounds: Bounds::of(&[
-                ("publishedDeviceCount", row.devices),
-                ("evictedPodCount", row.pods),
-            ]),
-        }
     }
 }
 
@@ -243,23 +171,45 @@ pub fn list_of(objects: &[Value]) -> Value {
 
 impl View for RuleList {
     fn sections(&self) -> Vec<Section> {
-        let table = Table {
-            columns: columns(),
-            rows: self.rows.iter().map(|row| cells(row, self.now)).collect(),
+        let annotation = |row: &RuleRow, key| optional(row.rule.metadata.annotation(key));
+        let age = |row: &RuleRow| {
+            let created = row.rule.metadata.created;
+            created.map(|created| human_duration(self.now.duration_since(created)))
         };
-        let mut sections: Vec<Section> = beside(&self.warnings, &self.incomplete).into();
-        sections.push(Section::table(match self.headers {
-            Headers::Shown => table,
-            Headers::Left => table.without_headers(),
-        }));
-        sections
-    }
-
-    fn heading(&self) -> Heading {
-        Heading {
-            title: counted(self.rows.len(), "rule"),
-            origin: self.origin.clone(),
-        }
+        let table = Table::of(&self.rows)
+            .column(Column::text("NAME"), |row| row.rule.name.to_string())
+            .column(Column::text("DEVICES"), |row| {
+                optional(row.rule.selector.as_ref().map(device::format).as_deref())
+            })
+            .column(Column::text("EFFECT"), |row| {
+                row.rule.taint.effect.to_string()
+            })
+            .column(Column::number("PODS"), |row| pods(row))
+            .column(Column::text("AGE"), |row| {
+                age(row).unwrap_or_else(|| UNKNOWN_COUNT.to_owned())
+            })
+            .column(Column::text("TAINT").wide(), |row| taint(row))
+            .column(Column::number("SELECTED").wide(), |row| {
+                count_cell(*row.published_device_count)
+            })
+            .column(Column::number("TERMINATING").wide(), |row| {
+                count_cell(*row.terminating_pod_count)
+            })
+            .column(Column::number("STAYING").wide(), |row| {
+                count_cell(*row.not_evicted_pod_count)
+            })
+            .column(Column::text("REASON").wide(), |row| {
+                annotation(row, RuleMetadata::REASON)
+            })
+            .column(Column::text("BY").wide(), |row| {
+                annotation(row, RuleMetadata::CREATED_BY)
+            })
+            .column(Column::text("EXPIRES").wide(), |row| {
+                annotation(row, RuleMetadata::EXPIRES)
+            })
+            .column(Column::text("NOTE"), |row| notes(row, self.now))
+            .table();
+        vec![Section::table(table.with_headers(self.headers))]
     }
 
     fn names(&self) -> Vec<String> {
@@ -268,56 +218,31 @@ impl View for RuleList {
             .map(|row| resource_name(row.rule.name.as_str()))
             .collect()
     }
-}
 
-fn columns() -> Vec<Column> {
-    vec![
-        Column::text("NAME"),
-        Column::text("DEVICES"),
-        Column::text("EFFECT"),
-        Column::number("PODS"),
-        Column::text("AGE"),
-        Column::text("TAINT").wide(),
-        Column::number("SELECTED").wide(),
-        Column::number("TERMINATING").wide(),
-        Column::number("STAYING").wide(),
-        Column::text("REASON").wide(),
-        Column::text("BY").wide(),
-        Column::text("EXPIRES").wide(),
-        Column::text("NOTE"),
-    ]
-}
+    fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
 
-fn cells(row: &RuleRow, now: Timestamp) -> Vec<String> {
-    let rule = &row.rule;
-    let annotation = |key: &str| optional(rule.metadata.annotation(key));
-    let devices = rule.selector.as_ref().map(device::format);
-    vec![
-        rule.name.to_string(),
-        optional(devices.as_deref()),
-        rule.taint.effect.to_string(),
-        pods(row),
-        match rule.metadata.created {
-            Some(created) => human_duration(now.duration_since(created)),
-            None => UNKNOWN_COUNT.to_owned(),
-        },
-        taint(row),
-        count_cell(row.devices),
-        count_cell(row.terminating),
-        count_cell(row.staying),
-        annotation(RuleMetadata::REASON),
-        annotation(RuleMetadata::CREATED_BY),
-        annotation(RuleMetadata::EXPIRES),
-        notes(row, now),
-    ]
+    fn incomplete(&self) -> &[Incomplete] {
+        &self.incomplete
+    }
+
+    /// The table is made to be cut by scripts, and data are the rules alone.
+    fn says_what_is_not_known(&self) -> bool {
+        false
+    }
+
+    fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
 }
 
 /// The pods that the rule evicts; in parentheses, those that it would evict with effect NoExecute.
 fn pods(row: &RuleRow) -> String {
     match row.rule.taint.effect {
-        Effect::NoExecute => count_cell(row.pods),
+        Effect::NoExecute => count_cell(*row.evicted_pod_count),
         Effect::NoSchedule => "-".to_owned(),
-        Effect::None | Effect::Unknown(_) => format!("({})", count_cell(row.pods)),
+        Effect::None | Effect::Unknown(_) => format!("({})", count_cell(*row.evicted_pod_count)),
     }
 }
 
@@ -344,8 +269,8 @@ fn eviction(row: &RuleRow) -> Option<&'static str> {
         (EvictionStatus::Yes, _) => Some("evicting"),
         (EvictionStatus::No | EvictionStatus::Leftover, Effect::NoExecute) => {
             // The controller has done its part, and the pods have not.
-            let is_over = row.terminating.exact() == Some(0);
-            let is_under_way = row.terminating.least() > 0;
+            let is_over = row.terminating_pod_count.exact() == Some(0);
+            let is_under_way = row.terminating_pod_count.least() > 0;
             is_over
                 .then_some("done")
                 .or(is_under_way.then_some("evicting"))
@@ -397,6 +322,69 @@ impl View for ObjectList {
     }
 }
 
+/// Report of `describe` for several rules.
+///
+/// Within one apiVersion, fields and enumeration values are only added: ignore those that you do not know.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "RuleDescriptionList")]
+pub struct RuleDescriptions {
+    /// Version of this schema.
+    #[schemars(extend("const" = API_VERSION))]
+    api_version: &'static str,
+    /// Kind of the report.
+    #[schemars(extend("const" = "RuleDescriptionList"))]
+    kind: &'static str,
+    /// The cluster, and the data that was read.
+    metadata: Metadata,
+    /// The descriptions, in the order of the arguments.
+    items: Vec<RuleDescription>,
+    /// Warnings that do not prevent the report; each entry once.
+    warnings: Vec<Warning>,
+    /// Data that could not be read; each entry once.
+    incomplete: Vec<Incomplete>,
+}
+
+impl RuleDescriptions {
+    /// All of `items`, in that order; warnings and gaps of several of them are printed once.
+    pub fn new(items: Vec<RuleDescription>) -> Self {
+        // By the line: rules that were read together share most gaps, and equal lines are printed once.
+        let mut seen = BTreeSet::new();
+        let warnings = items.iter().flat_map(|rule| &rule.warnings);
+        let warnings = warnings.filter(|warning| seen.insert(warning.line()));
+        let warnings = warnings.cloned().collect();
+        let gaps = items.iter().flat_map(|rule| &rule.incomplete);
+        let incomplete = gaps.filter(|gap| seen.insert(gap.line()));
+        let metadata = items.first().map(|rule| rule.metadata.clone());
+        Self {
+            api_version: API_VERSION,
+            kind: "RuleDescriptionList",
+            metadata: metadata.unwrap_or_default(),
+            warnings,
+            incomplete: incomplete.cloned().collect(),
+            items,
+        }
+    }
+}
+
+impl View for RuleDescriptions {
+    fn sections(&self) -> Vec<Section> {
+        self.items.iter().flat_map(View::sections).collect()
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.items.iter().flat_map(View::names).collect()
+    }
+
+    fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
+
+    fn incomplete(&self) -> &[Incomplete] {
+        &self.incomplete
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -438,10 +426,10 @@ mod tests {
         };
         let row = |devices, pods, evicting| RuleRow {
             rule: rule_of(gpu()),
-            devices,
-            pods,
-            terminating: completely(pods, 1),
-            staying: completely(pods, 0),
+            published_device_count: Number(devices),
+            evicted_pod_count: Number(pods),
+            terminating_pod_count: completely(pods, 1).into(),
+            not_evicted_pod_count: completely(pods, 0).into(),
             is_other_hardware: false,
             evicting,
         };
@@ -463,8 +451,7 @@ mod tests {
                 Count::at_least(0),
                 EvictionStatus::Unknown
             )),
-            json!({"rule": "drain", "publishedDeviceCount": null, "evictedPodCount": null, "terminatingPodCount": null, "notEvictedPodCount": null, "evicting": "Unknown",
-                "bounds": [{"field": "publishedDeviceCount", "atLeast": 2, "atMost": null}, {"field": "evictedPodCount", "atLeast": 0, "atMost": null}]})
+            json!({"rule": "drain", "publishedDeviceCount": null, "evictedPodCount": null, "terminatingPodCount": null, "notEvictedPodCount": null, "evicting": "Unknown"})
         );
     }
 
@@ -487,10 +474,10 @@ mod tests {
                 .labels
                 .extend((effect == "NoSchedule").then_some(label));
             RuleRow {
-                devices: Count::known(1),
-                pods: Count::known(2),
-                terminating,
-                staying: Count::known(0),
+                published_device_count: Count::known(1).into(),
+                evicted_pod_count: Count::known(2).into(),
+                terminating_pod_count: Number(terminating),
+                not_evicted_pod_count: Count::known(0).into(),
                 is_other_hardware: effect == "None",
                 evicting,
                 rule,

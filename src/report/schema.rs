@@ -8,92 +8,30 @@ use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
 use serde_json::Value;
 
-use super::change::ChangeReport;
-use super::description::RuleDescription;
-use super::descriptions::RuleDescriptions;
-use super::devices::DeviceReport;
-use super::drains::DrainList;
-use super::explain::view::Explanation;
-use super::impact::view::ImpactReport;
-use super::plan::PlanReport;
-use super::pod_resources::PodResourcesReport;
-use super::tolerations::TolerationReport;
-use super::version::VersionReport;
-use super::wait::WaitReport;
+use super::{
+    ChangeReport, DeviceReport, DrainList, Explanation, ImpactReport, PlanReport,
+    PodResourcesReport, RuleDescription, RuleDescriptions, TolerationReport, VersionReport,
+    WaitReport,
+};
 
 /// Every schema with the name of the file that it is shipped in.
-pub fn files() -> [(&'static str, Schema); 12] {
-    [
-        (
-            "impact-report.v1alpha1.schema.json",
-            schema_of::<ImpactReport>(),
-        ),
-        (
-            "device-list.v1alpha1.schema.json",
-            schema_of::<DeviceReport>(),
-        ),
-        (
-            "rule-description.v1alpha1.schema.json",
-            schema_of::<RuleDescription>(),
-        ),
-        (
-            "rule-description-list.v1alpha1.schema.json",
-            schema_of::<RuleDescriptions>(),
-        ),
-        (
-            "change-report.v1alpha1.schema.json",
-            schema_of::<ChangeReport>(),
-        ),
-        (
-            "wait-report.v1alpha1.schema.json",
-            schema_of::<WaitReport>(),
-        ),
-        (
-            "version-report.v1alpha1.schema.json",
-            schema_of::<VersionReport>(),
-        ),
-        (
-            "pod-resources-list.v1alpha1.schema.json",
-            schema_of::<PodResourcesReport>(),
-        ),
-        (
-            "explanation-list.v1alpha1.schema.json",
-            schema_of::<Explanation>(),
-        ),
-        ("drain-list.v1alpha1.schema.json", schema_of::<DrainList>()),
-        (
-            "toleration-list.v1alpha1.schema.json",
-            schema_of::<TolerationReport>(),
-        ),
-        (
-            "plan-report.v1alpha1.schema.json",
-            schema_of::<PlanReport>(),
-        ),
-    ]
+pub fn files() -> [(String, Schema); 12] {
+    let schemas = [
+        ("impact-report", schema_of::<ImpactReport>()),
+        ("device-list", schema_of::<DeviceReport>()),
+        ("rule-description", schema_of::<RuleDescription>()),
+        ("rule-description-list", schema_of::<RuleDescriptions>()),
+        ("change-report", schema_of::<ChangeReport>()),
+        ("wait-report", schema_of::<WaitReport>()),
+        ("version-report", schema_of::<VersionReport>()),
+        ("pod-resources-list", schema_of::<PodResourcesReport>()),
+        ("explanation-list", schema_of::<Explanation>()),
+        ("drain-list", schema_of::<DrainList>()),
+        ("toleration-list", schema_of::<TolerationReport>()),
+        ("plan-report", schema_of::<PlanReport>()),
+    ];
+    schemas.map(|(name, schema)| (format!("{name}.v1alpha1.schema.json"), schema))
 }
-
-/// The kinds of the reports that have a schema, in the order of [`files`].
-///
-/// A list of its own, so that the released program does not carry the generator of the schemas: that is a
-/// good part of its size, for a few words.
-pub fn kinds() -> Vec<String> {
-    KINDS.map(str::to_owned).to_vec()
-}
-
-const KINDS: [&str; 12] = [
-    "ImpactReport",
-    "DeviceList",
-    "RuleDescription",
-    "RuleDescriptionList",
-    "ChangeReport",
-    "WaitReport",
-    "VersionReport",
-    "PodResourcesList",
-    "ExplanationList",
-    "DrainList",
-    "TolerationList",
-    "PlanReport",
-];
 
 /// The schema of the written document: a field that is always there is required, also when it may be null.
 fn schema_of<T: JsonSchema>() -> Schema {
@@ -125,16 +63,6 @@ mod tests {
     use crate::assess::Limits;
     use crate::report::impact::Selector;
     use crate::report::testing::{self, Example};
-
-    #[test]
-    fn the_kinds_are_those_of_the_schemas() {
-        let schemas = files().map(|(_, schema)| schema.to_value());
-        let found = schemas.iter().filter_map(|schema| {
-            let kind = schema.pointer("/properties/kind/const");
-            kind.and_then(Value::as_str).map(str::to_owned)
-        });
-        assert_eq!(kinds(), found.collect::<Vec<_>>());
-    }
 
     fn errors<T: JsonSchema>(report: &impl Serialize) -> Vec<String> {
         let schema = schema_of::<T>().to_value();
@@ -216,21 +144,10 @@ mod tests {
     }
 
     #[test]
-    fn a_report_can_be_read_back() {
-        for report in every_example() {
-            let json = serde_json::to_string(&report).unwrap();
-            let read: ImpactReport = serde_json::from_str(&json).unwrap();
-            assert_eq!(read, report.as_written());
-        }
-    }
-
-    #[test]
-    fn a_report_with_fields_and_codes_of_a_later_version_can_be_read() {
+    fn a_report_with_fields_and_codes_of_a_later_version_follows_the_schema() {
         let mut json = serde_json::to_value(Example::new().report()).unwrap();
         json["affectedPods"][0]["hazards"] = serde_json::json!(["FromTheFuture"]);
         json["affectedPods"][0]["fromTheFuture"] = true.into();
         assert!(errors::<ImpactReport>(&json).is_empty());
-        let report: ImpactReport = serde_json::from_value(json).unwrap();
-        assert_eq!(report.affected_pods[0].hazards, ["FromTheFuture"]);
     }
 }

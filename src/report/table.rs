@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 
+use super::metadata::{Incomplete, Warning};
 use crate::model::Count;
 
 /// A report that can be shown as data, as sections, and as names.
@@ -29,6 +30,37 @@ pub trait View: serde::Serialize {
     /// Empty when they are all there.
     fn missing_from_names(&self) -> Vec<String> {
         Vec::new()
+    }
+
+    /// Oddities that do not keep the question from being answered.
+    fn warnings(&self) -> &[Warning] {
+        &[]
+    }
+
+    /// True if the report itself contains `warning`, so that it need not be printed beside it.
+    fn mentions(&self, _warning: &Warning) -> bool {
+        false
+    }
+
+    /// Missing data.
+    fn incomplete(&self) -> &[Incomplete] {
+        &[]
+    }
+
+    /// True if the report itself lists the missing data, in every format but names alone. Otherwise it is
+    /// printed beside it.
+    fn says_what_is_not_known(&self) -> bool {
+        true
+    }
+
+    /// Reason not to go on; absent where there is none.
+    fn refusal(&self) -> Option<String> {
+        None
+    }
+
+    /// True if nothing was found.
+    fn is_empty(&self) -> bool {
+        false
     }
 }
 
@@ -62,27 +94,21 @@ pub enum Shown {
     Wide,
     /// Only where there is no room: not in wide tables, nor in documents.
     Narrow,
-    /// Only in Markdown, which is passed on without standard error.
+    /// Only in Markdown and pages, which are passed on without standard error.
     Document,
-    /// Only in pages of their own.
-    Page,
-    /// In all but pages, which say it in another form.
-    Unpaged,
 }
 
 /// A part of a report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
     /// Heading; absent where the content speaks for itself.
-    pub title: Option<Cow<'static, str>>,
+    pub title: Option<&'static str>,
     /// Where it is shown.
     pub shown: Shown,
     /// True if it is the verdict: text, which is read from its end, has it last.
     pub is_verdict: bool,
     /// Tone of it on a page; absent where it has none.
     pub tone: Option<Tone>,
-    /// Caption in a page where it has no heading; may be empty.
-    pub caption: &'static str,
     /// The content.
     pub body: Body,
 }
@@ -98,63 +124,26 @@ impl Section {
         Self::of(Body::Table(table))
     }
 
-    /// A table in groups, without a heading.
-    pub fn grouped(grouped: Grouped) -> Self {
-        Self::of(Body::Grouped(grouped))
-    }
-
-    /// A table that is folded where lines are too short, without a heading.
-    pub fn folding(folding: Folding) -> Self {
-        Self::of(Body::Folding(folding))
-    }
-
     /// A table that is folded where lines are too short, with the columns of these places side by side then.
     pub fn folded(table: Table, head: &[usize]) -> Self {
-        Self::folding(Folding {
-            table,
-            head: head.to_vec(),
-        })
-    }
-
-    /// Chain of causes, without a heading.
-    pub fn chain(lines: Vec<ChainLine>) -> Self {
-        Self::of(Body::Chain(lines))
-    }
-
-    /// Facts with their names, in pages only.
-    pub fn facts(facts: Vec<(&'static str, String)>) -> Self {
-        Self::of(Body::Facts(facts)).shown(Shown::Page)
-    }
-
-    /// Timelines, in pages only.
-    pub fn charts(charts: Vec<Chart>) -> Self {
-        Self::of(Body::Charts(charts)).shown(Shown::Page)
+        let head = head.to_vec();
+        Self::of(Body::Folding(Folding { table, head }))
     }
 
     /// A list of items under a heading.
     pub fn list(title: &'static str, items: Vec<String>) -> Self {
-        Self {
-            title: Some(Cow::Borrowed(title)),
-            ..Self::of(Body::List(items))
-        }
+        Self::of(Body::List(items)).titled(title)
     }
 
-    fn of(body: Body) -> Self {
+    /// A section of this content, without a heading.
+    pub fn of(body: Body) -> Self {
         Self {
             title: None,
             shown: Shown::Always,
             is_verdict: false,
             tone: None,
-            caption: "",
             body,
         }
-    }
-
-    /// Gives a section without a heading one in pages, which are not read from top to bottom.
-    #[must_use]
-    pub fn captioned(mut self, caption: &'static str) -> Self {
-        self.caption = caption;
-        self
     }
 
     /// Makes the section the verdict of the report.
@@ -166,15 +155,15 @@ impl Section {
 
     /// Marks the section in pages.
     #[must_use]
-    pub fn toned(mut self, tone: impl Into<Option<Tone>>) -> Self {
-        self.tone = tone.into();
+    pub fn toned(mut self, tone: Tone) -> Self {
+        self.tone = Some(tone);
         self
     }
 
     /// Gives the section a heading.
     #[must_use]
-    pub fn titled(mut self, title: String) -> Self {
-        self.title = Some(Cow::Owned(title));
+    pub fn titled(mut self, title: &'static str) -> Self {
+        self.title = Some(title);
         self
     }
 
@@ -201,8 +190,6 @@ pub enum Body {
     Folding(Folding),
     /// Chain of causes.
     Chain(Vec<ChainLine>),
-    /// Facts, each with its name; only pages show them.
-    Facts(Vec<(&'static str, String)>),
     /// Timelines; only pages show them.
     Charts(Vec<Chart>),
 }
@@ -289,7 +276,7 @@ impl From<bool> for Headers {
 }
 
 /// Rows and columns.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
     /// The columns, from left to right.
     pub columns: Vec<Column>,
@@ -298,14 +285,49 @@ pub struct Table {
 }
 
 impl Table {
-    /// Leaves the line of headers out, for scripts that cut columns.
+    /// A table of these rows, which gets its columns one by one.
+    pub fn of<R>(rows: impl IntoIterator<Item = R>) -> Rows<R> {
+        let rows: Vec<R> = rows.into_iter().collect();
+        let table = Self {
+            columns: Vec::new(),
+            rows: vec![Vec::new(); rows.len()],
+        };
+        Rows { rows, table }
+    }
+
+    /// The table with its line of headers, or without it, for scripts that cut columns.
     #[must_use]
-    pub fn without_headers(mut self) -> Self {
+    pub fn with_headers(mut self, headers: Headers) -> Self {
         for column in &mut self.columns {
             // An empty header in all columns makes the renderer leave the line out.
-            column.header = Cow::Borrowed("");
+            if headers == Headers::Left {
+                column.header = Cow::Borrowed("");
+            }
         }
         self
+    }
+}
+
+/// Rows of a table that is built: a column costs one line, with the cell that it has in each row.
+#[must_use]
+pub struct Rows<R> {
+    rows: Vec<R>,
+    table: Table,
+}
+
+impl<R> Rows<R> {
+    /// Adds a column, whose cells are made of the rows.
+    pub fn column(mut self, column: Column, cell: impl Fn(&R) -> String) -> Self {
+        self.table.columns.push(column);
+        for (cells, row) in self.table.rows.iter_mut().zip(&self.rows) {
+            cells.push(cell(row));
+        }
+        self
+    }
+
+    /// The finished table.
+    pub fn table(self) -> Table {
+        self.table
     }
 }
 
@@ -321,56 +343,49 @@ pub struct Column {
     /// Order of leaving a table that is too wide for the terminal: zero never leaves, of the others the
     /// highest leaves first.
     pub leaves: u8,
-    /// Possible words of its cells, in the order in which pages sort them, and the tone of each.
-    pub words: &'static [(&'static str, Option<Tone>)],
+    /// Words of its cells with a tone in pages.
+    pub words: &'static [(&'static str, Tone)],
 }
 
 impl Column {
     /// A column of names.
     pub const fn text(header: &'static str) -> Self {
-        Self::of(header, Content::Name)
+        Self::of(Cow::Borrowed(header), Content::Name)
     }
 
     /// A column of numbers.
     pub const fn number(header: &'static str) -> Self {
-        Self::of(header, Content::Number)
+        Self::of(Cow::Borrowed(header), Content::Number)
     }
 
     /// A column of words.
     pub const fn prose(header: &'static str) -> Self {
-        Self::of(header, Content::Prose)
+        Self::of(Cow::Borrowed(header), Content::Prose)
     }
 
     /// A column of items with `; ` between them: a terminal shows as many as it has room for, and how many more there are.
     pub const fn items(header: &'static str) -> Self {
-        Self::of(header, Content::Items)
+        Self::of(Cow::Borrowed(header), Content::Items)
     }
 
-    /// A column of words that the user requested by this name.
-    pub fn asked(header: String) -> Self {
-        Self {
-            header: Cow::Owned(header),
-            shown: Shown::Always,
-            content: Content::Name,
-            // It stays however narrow the terminal is, since the user requested it by name.
-            leaves: 0,
-            words: &[],
-        }
+    /// A column that the user requested by this name: it stays however narrow the terminal is.
+    pub const fn asked(header: String) -> Self {
+        Self::of(Cow::Owned(header), Content::Name)
     }
 
-    const fn of(header: &'static str, content: Content) -> Self {
+    /// A column of names that are cut in the middle where a terminal has no room for them.
+    pub const fn long(header: &'static str) -> Self {
+        Self::of(Cow::Borrowed(header), Content::LongName)
+    }
+
+    const fn of(header: Cow<'static, str>, content: Content) -> Self {
         Self {
-            header: Cow::Borrowed(header),
+            header,
             shown: Shown::Always,
             content,
             leaves: 0,
             words: &[],
         }
-    }
-
-    /// A column of names that are cut in the middle where a terminal has no room for them.
-    pub const fn long(header: &'static str) -> Self {
-        Self::of(header, Content::LongName)
     }
 
     /// Lets the column leave a table that is too wide for the terminal, the highest first.
@@ -380,9 +395,9 @@ impl Column {
         self
     }
 
-    /// Sets the possible words of its cells, in their order, and the tone of each.
+    /// Sets the tones of words in its cells.
     #[must_use]
-    pub const fn of_words(mut self, words: &'static [(&'static str, Option<Tone>)]) -> Self {
+    pub const fn of_words(mut self, words: &'static [(&'static str, Tone)]) -> Self {
         self.words = words;
         self
     }

@@ -7,7 +7,7 @@ use crate::engine::{
     ProposedTaint, RuleImpact, Verdict,
 };
 use crate::model::{Deletion, ObjectName, Reading, ReplicaSet, ResourceClaim, Taint};
-use crate::report::reference::ObjectReference;
+use crate::report::taint::ObjectReference;
 
 pub use crate::engine::testing::*;
 

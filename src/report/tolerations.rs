@@ -1,13 +1,11 @@
 //! The lines that tolerate taints, and who has them.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use super::answer::{Answer, beside};
 use super::metadata::{API_VERSION, Incomplete, Metadata, Warning};
-use super::table::{Column, NONE, Section, Table, View};
-use super::taint::Taint;
-use super::toleration::TolerationView;
+use super::table::{Column, Section, Table, View, optional};
+use super::taint::{Taint, TolerationView};
 use crate::decide::dedication::{Tolerance, Tolerant};
 use crate::engine::Semantics;
 use crate::engine::tolerate::tolerates_eviction;
@@ -17,7 +15,7 @@ use crate::model::{self, Effect};
 /// the tolerations.
 ///
 /// Within one apiVersion, fields and enumeration values are only added: ignore those that you do not know.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "TolerationList")]
 pub struct TolerationReport {
@@ -41,7 +39,7 @@ pub struct TolerationReport {
 }
 
 /// A claim or claim template that tolerates a taint.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TolerantReport {
     /// `ResourceClaim` or `ResourceClaimTemplate`.
@@ -64,31 +62,6 @@ pub struct TolerantReport {
     pub scheduling_only: bool,
     /// The devices that the claim holds, as DRIVER/POOL/DEVICE; empty for a claim template.
     pub devices: Vec<String>,
-}
-
-impl TolerantReport {
-    fn row(&self) -> Vec<String> {
-        let devices = if self.devices.is_empty() {
-            NONE.to_owned()
-        } else {
-            self.devices.join(", ")
-        };
-        let reach = if self.scheduling_only {
-            "scheduler"
-        } else {
-            "both"
-        };
-        vec![
-            self.tolerance.as_str().to_owned(),
-            self.kind.clone(),
-            self.namespace.clone(),
-            self.name.clone(),
-            self.tolerations_text.join(", "),
-            reach.to_owned(),
-            if self.admin_access { "yes" } else { "no" }.to_owned(),
-            devices,
-        ]
-    }
 }
 
 /// A claim or template that tolerates one of `taints`, as reports show it.
@@ -160,26 +133,30 @@ impl TolerationReport {
 
 impl View for TolerationReport {
     fn sections(&self) -> Vec<Section> {
-        let mut sections: Vec<Section> = beside(&self.warnings, &self.incomplete).into();
-        if self.items.is_empty() {
-            return sections;
-        }
-        let table = Table {
-            columns: vec![
-                Column::text("TOLERANCE"),
-                Column::text("KIND"),
-                Column::text("NAMESPACE"),
-                Column::long("NAME"),
-                Column::prose("BY"),
-                Column::text("TOLERATED-FOR"),
-                Column::text("ADMIN").leaves(2),
-                Column::long("DEVICES").leaves(1),
-            ],
-            rows: self.items.iter().map(TolerantReport::row).collect(),
+        let reach = |one: &TolerantReport| {
+            if one.scheduling_only {
+                "scheduler"
+            } else {
+                "both"
+            }
         };
+        let admin = |one: &TolerantReport| if one.admin_access { "yes" } else { "no" };
+        let table = Table::of(&self.items)
+            .column(Column::text("TOLERANCE"), |one| {
+                one.tolerance.as_str().to_owned()
+            })
+            .column(Column::text("KIND"), |one| one.kind.clone())
+            .column(Column::text("NAMESPACE"), |one| one.namespace.clone())
+            .column(Column::long("NAME"), |one| one.name.clone())
+            .column(Column::prose("BY"), |one| one.tolerations_text.join(", "))
+            .column(Column::text("TOLERATED-FOR"), |one| reach(one).to_owned())
+            .column(Column::text("ADMIN").leaves(2), |one| admin(one).to_owned())
+            .column(Column::long("DEVICES").leaves(1), |one| {
+                optional(Some(&one.devices.join(", ")))
+            })
+            .table();
         // On a narrow terminal: namespace, name, tolerance, and the matched taint.
-        sections.push(Section::folded(table, &[2, 3, 0, 5]));
-        sections
+        vec![Section::folded(table, &[2, 3, 0, 5])]
     }
 
     fn names(&self) -> Vec<String> {
@@ -194,9 +171,7 @@ impl View for TolerationReport {
     fn missing_from_names(&self) -> Vec<String> {
         self.incomplete.iter().map(Incomplete::line).collect()
     }
-}
 
-impl Answer for TolerationReport {
     fn warnings(&self) -> &[Warning] {
         &self.warnings
     }

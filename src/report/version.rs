@@ -1,13 +1,13 @@
 //! Versions of the program, of the Kubernetes behaviour it knows, and of the server.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use super::answer::Answer;
-use super::defects::{self, KnownDefect, ServerDefect};
 use super::metadata::{API_VERSION, Cluster, Incomplete, Metadata, Warning};
 use super::table::{Column, Section, Table, View};
-use crate::engine::Semantics;
+use super::taint::pascal_case;
+use crate::assess::defects::{releases, upstream};
+use crate::engine::{Defect, Presence, Semantics};
 use crate::model::{self, Minor};
 
 /// Number of letters that tell a commit from others.
@@ -16,7 +16,7 @@ const SHORT: usize = 12;
 /// Report of `version`: this program and the server.
 ///
 /// Within one apiVersion, fields and enumeration values are only added: ignore those that you do not know.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct VersionReport {
     /// Version of this schema.
@@ -31,10 +31,12 @@ pub struct VersionReport {
     pub client: Client,
     /// The server; null if no server was contacted, or none responded.
     pub api_server: Option<Server>,
+    /// Known defects of Kubernetes releases that affect taints, the worst first.
+    pub known_defects: Vec<KnownDefect>,
 }
 
 /// This program.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Client {
     /// Source of the build.
@@ -44,15 +46,10 @@ pub struct Client {
     pub oldest_kubernetes: String,
     /// The newest supported version of Kubernetes; later versions are treated like this version.
     pub newest_kubernetes: String,
-    /// Kinds of reports, each with the version of its schema.
-    pub reports: Vec<ReportVersion>,
-    /// Known defects of Kubernetes releases that affect taints, the worst first.
-    #[serde(default)]
-    pub known_defects: Vec<KnownDefect>,
 }
 
 /// Source that the program was built from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Build {
     /// The program's version.
@@ -67,18 +64,8 @@ pub struct Build {
     pub target: String,
 }
 
-/// A report and the version of its schema.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ReportVersion {
-    /// The report's kind.
-    pub kind: String,
-    /// Version of the schema of the report.
-    pub api_version: String,
-}
-
 /// A server, with the data that it reports about itself.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Server {
     /// The server, as its URL.
@@ -93,15 +80,15 @@ pub struct Server {
     /// Resources of the API group resource.k8s.io that this program uses, each with the API version that is
     /// used.
     pub resources: Vec<Resource>,
-    /// Known defects of Kubernetes, and whether the server has each of them.
-    #[serde(default)]
-    pub defects: Vec<ServerDefect>,
+    /// The minor version that decides its behavior; absent if it is unknown.
+    #[serde(skip)]
+    minor: Option<Minor>,
     /// Warnings about the server.
     pub warnings: Vec<Warning>,
 }
 
 /// A resource of the API group resource.k8s.io.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Resource {
     /// Name of the resource, such as `resourceslices`.
@@ -131,12 +118,8 @@ impl Build {
 }
 
 impl VersionReport {
-    /// On this program alone; `kinds` are the reports that it prints.
-    pub fn new(build: Build, kinds: &[String]) -> Self {
-        let reports = kinds.iter().map(|kind| ReportVersion {
-            kind: kind.clone(),
-            api_version: API_VERSION.to_owned(),
-        });
+    /// On this program alone.
+    pub fn new(build: Build) -> Self {
         Self {
             api_version: API_VERSION.to_owned(),
             kind: "VersionReport".to_owned(),
@@ -145,10 +128,9 @@ impl VersionReport {
                 build,
                 oldest_kubernetes: Semantics::OLDEST.to_string(),
                 newest_kubernetes: Semantics::NEWEST.to_string(),
-                reports: reports.collect(),
-                known_defects: defects::known(),
             },
             api_server: None,
+            known_defects: known(None),
         }
     }
 
@@ -157,6 +139,7 @@ impl VersionReport {
     pub fn with_server(self, server: Server, cluster: Option<&Cluster>) -> Self {
         Self {
             metadata: Metadata::of_cluster(cluster),
+            known_defects: known(server.minor),
             api_server: Some(server),
             ..self
         }
@@ -193,7 +176,7 @@ impl Server {
             version: git_version,
             semantics: semantics.map(|it| it.version.to_string()),
             serves_rules: rules.is_some_and(|it| it.api_version.is_some()),
-            defects: defects::of_server(minor),
+            minor,
             warnings: findings.iter().map(Warning::from).collect(),
             resources,
         }
@@ -209,17 +192,14 @@ impl Server {
     }
 
     fn table(&self) -> Table {
-        let row = |it: &Resource| {
-            let version = it
-                .api_version
-                .clone()
-                .unwrap_or_else(|| "not served".to_owned());
-            vec![it.name.clone(), version]
-        };
-        Table {
-            columns: vec![Column::text("RESOURCE"), Column::text("API")],
-            rows: self.resources.iter().map(row).collect(),
-        }
+        Table::of(&self.resources)
+            .column(Column::text("RESOURCE"), |it| it.name.clone())
+            .column(Column::text("API"), |it| {
+                it.api_version
+                    .clone()
+                    .unwrap_or_else(|| "not served".to_owned())
+            })
+            .table()
     }
 }
 
@@ -237,20 +217,27 @@ impl View for VersionReport {
             sections.push(Section::sentences(vec![server.sentence()]));
             sections.push(Section::table(server.table()));
         }
-        let here = self
-            .api_server
-            .as_ref()
-            .map(|server| server.defects.as_slice());
-        sections.push(Section::table(defects::table(here)));
+        let here = |found: &KnownDefect| match found.present {
+            Some(true) => "yes",
+            Some(false) => "no",
+            None => "not known",
+        };
+        let defects = Table::of(&self.known_defects)
+            .column(Column::text("RELEASES"), |found| found.releases.clone())
+            .column(Column::text("UPSTREAM"), |found| found.upstream.clone());
+        let defects = match &self.api_server {
+            Some(_) => defects.column(Column::text("HERE"), |found| here(found).to_owned()),
+            None => defects,
+        };
+        let defects = defects.column(Column::prose("KNOWN DEFECT"), |found| found.message.clone());
+        sections.push(Section::table(defects.table()));
         sections
     }
 
     fn names(&self) -> Vec<String> {
         vec![self.client.build.version.clone()]
     }
-}
 
-impl Answer for VersionReport {
     fn warnings(&self) -> &[Warning] {
         self.api_server
             .as_ref()
@@ -260,6 +247,45 @@ impl Answer for VersionReport {
     fn incomplete(&self) -> &[Incomplete] {
         &[]
     }
+}
+
+/// A known defect of Kubernetes releases that affects taints.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct KnownDefect {
+    /// Name of the defect; stable.
+    pub defect: String,
+    /// Description of the defect.
+    pub message: String,
+    /// The first release with the defect.
+    pub introduced_in: String,
+    /// The first release without the defect.
+    pub fixed_in: String,
+    /// The releases with the defect, for words.
+    #[serde(skip)]
+    releases: String,
+    /// Kubernetes issue, such as `kubernetes#139651`.
+    pub upstream: String,
+    /// True if the server has the defect; null if unknown, or without a server.
+    pub present: Option<bool>,
+}
+
+/// All that are known, with their presence in a server of this version.
+fn known(server: Option<Minor>) -> Vec<KnownDefect> {
+    let view = |defect: Defect| KnownDefect {
+        defect: pascal_case(defect.code()),
+        message: defect.meaning().to_owned(),
+        introduced_in: defect.since().to_string(),
+        fixed_in: defect.repair().to_string(),
+        releases: releases(defect),
+        upstream: upstream(defect),
+        present: match defect.presence(server) {
+            Presence::Present => Some(true),
+            Presence::Absent => Some(false),
+            Presence::NotKnown => None,
+        },
+    };
+    Defect::ALL.into_iter().map(view).collect()
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ pub struct Pages {
 }
 
 /// Command of each page: its name, and the arguments.
-pub const ASKED: [(&str, &str); 9] = [
+pub const ASKED: [(&str, &str); 4] = [
     (
         "preview",
         "preview gpu.example.com example.com/maintenance:NoExecute --abort-if pods.evicted>2 --abort-if pods.critical>9",
@@ -23,14 +23,6 @@ pub const ASKED: [(&str, &str); 9] = [
     ),
     ("preview-none", "preview gpu.example.com a:NoSchedule"),
     ("preview-grouped", "preview --all-devices --by-workload"),
-    ("explain", "explain pod/fold-jsg5p -n research"),
-    (
-        "explain-device",
-        "explain device/gpu.example.com/node-10/gpu-0",
-    ),
-    ("explain-waiting", "explain pod/llm-2 -n training"),
-    ("list", "list"),
-    ("describe", "describe node-10-decommission node-6-firmware"),
 ];
 
 impl Pages {

@@ -321,7 +321,7 @@ fn a_dump_is_redacted_and_answers_as_it_did() {
             "unplaceableClaimCount",
             "availableDeviceCount",
             "classDeviceCount",
-            "bounds",
+            "severities",
         ] {
             fields.remove(unsure);
         }

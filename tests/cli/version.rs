@@ -14,8 +14,6 @@ fn version_as_data_follows_its_schema() {
     assert!(jsonschema::is_valid(&schema, &json), "{json:#}");
     let client = &json["client"];
     assert_eq!(client["version"], env!("CARGO_PKG_VERSION"));
-    let kinds = client["reports"].as_array().unwrap();
-    assert_eq!(kinds.len(), fs::read_dir("schemas").unwrap().count());
     assert_eq!(json["apiServer"], Value::Null);
     let yaml = devicetaint("version --client -o yaml").stdout;
     assert_eq!(serde_yaml::from_str::<Value>(&yaml).unwrap(), json);

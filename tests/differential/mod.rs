@@ -55,7 +55,7 @@ const HARDWARE: &str = "no guess which devices are the same hardware";
 const PLACEABLE: &str = "also placed after all evicted pods are gone, or unknown";
 
 /// Every difference that is intended, with its reason.
-const INTENDED: [Intended; 17] = [
+const INTENDED: [Intended; 14] = [
     intended("items[].free", "", HARDWARE),
     intended("selectedDevices[].releaseTime", "", HARDWARE),
     intended("selectedDevices[].notReleasedReason", "", HARDWARE),
@@ -70,9 +70,6 @@ const INTENDED: [Intended; 17] = [
     intended("summary.availableDeviceCount", "", PLACEABLE),
     intended("summary.unplaceableClaimCount", "", PLACEABLE),
     intended("summary.severities.", "", PLACEABLE),
-    intended("summary.bounds[]", "severities.", PLACEABLE),
-    intended("summary.bounds[]", "unplaceableClaimCount", PLACEABLE),
-    intended("summary.bounds[]", "availableDeviceCount", PLACEABLE),
 ];
 
 /// A flag without which the program before ignores PodGroups; the present one heeds those that claims are reserved for.

@@ -16,8 +16,8 @@ use std::process::Command;
 use kubectl_devicetaint::assess::{Hazard, Signal};
 use kubectl_devicetaint::cluster::Role;
 use kubectl_devicetaint::error::ExitStatus;
-use kubectl_devicetaint::report::casing::pascal_case;
 use kubectl_devicetaint::report::schema;
+use kubectl_devicetaint::report::taint::pascal_case;
 use regions::filled;
 
 /// A place in the repository.

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use kubectl_devicetaint::assess::{Basis, Limits as Guards};
+use kubectl_devicetaint::assess::{Basis, Limits as Guards, Number};
 use kubectl_devicetaint::cluster::{FileSource, Limits, read};
 use kubectl_devicetaint::decide::expectation::objections;
 use kubectl_devicetaint::engine::{ProposedTaint, Semantics, preview};
@@ -242,7 +242,7 @@ proptest! {
     ) {
         let report = report_of(&tolerating_everything(&objects), &[asked], &semantics);
         prop_assert_eq!(evictions(&report), BTreeMap::new());
-        prop_assert_eq!(report.proposed_taints[0].counts.evicted_pod_count, 0);
+        prop_assert_eq!(report.proposed_taints[0].counts.evicted_pod_count.counted(), 0);
     }
 
     /// Only NoExecute evicts; a taint of another effect evicts no pod by itself.
@@ -256,7 +256,7 @@ proptest! {
         let driver = driver_name(driver);
         let asked = question(Some(&driver), None, None, 0, effect.into());
         let report = report_of(&objects, &[asked], &semantics);
-        prop_assert_eq!(report.proposed_taints[0].counts.evicted_pod_count, 0);
+        prop_assert_eq!(report.proposed_taints[0].counts.evicted_pod_count.counted(), 0);
         for pod in &report.affected_pods {
             let by_the_taint = pod.causes.iter().any(|cause| cause.taint.effect == effect);
             prop_assert!(!by_the_taint, "{:?}", pod.causes);
@@ -272,16 +272,19 @@ proptest! {
         semantics in any_semantics(),
     ) {
         let report = report_of(&objects, &[first, second], &semantics);
-        let summary = &report.summary;
+        let totals = &report.assessment.totals;
         let times: Vec<Timestamp> = evictions(&report).into_values().collect();
-        prop_assert_eq!(summary.evicted_pod_count, times.len());
-        prop_assert_eq!(summary.evicted_pod_count, summary.evicted_now_pod_count + summary.evicted_later_pod_count);
-        prop_assert_eq!(summary.evicted_now_pod_count, times.iter().filter(|at| **at <= now()).count());
-        prop_assert_eq!(summary.first_eviction_time.as_ref().map(|time| time.0), times.iter().min().copied());
-        prop_assert_eq!(summary.last_eviction_time.as_ref().map(|time| time.0), times.iter().max().copied());
-        prop_assert_eq!(summary.device_count, report.selected_devices.len());
-        let others = summary.tolerating_pod_count + summary.terminating_pod_count + summary.not_evicted_pod_count;
-        prop_assert_eq!(summary.evicted_pod_count + others, report.affected_pods.len());
+        let number = |count: Number| count.counted();
+        let now_or_later = number(totals.evicted_now_pod_count) + number(totals.evicted_later_pod_count);
+        prop_assert_eq!(number(totals.evicted_pod_count), times.len());
+        prop_assert_eq!(now_or_later, times.len());
+        prop_assert_eq!(number(totals.evicted_now_pod_count), times.iter().filter(|at| **at <= now()).count());
+        prop_assert_eq!(totals.first_eviction_time.map(|time| time.0), times.iter().min().copied());
+        prop_assert_eq!(totals.last_eviction_time.map(|time| time.0), times.iter().max().copied());
+        prop_assert_eq!(number(totals.device_count), report.selected_devices.len());
+        let others = [totals.tolerating_pod_count, totals.terminating_pod_count, totals.not_evicted_pod_count];
+        let others: usize = others.into_iter().map(number).sum();
+        prop_assert_eq!(times.len() + others, report.affected_pods.len());
         let ordered = report.affected_pods.is_sorted_by_key(|pod| (pod.namespace.clone(), pod.name.clone()));
         prop_assert!(ordered);
         for pod in &report.affected_pods {

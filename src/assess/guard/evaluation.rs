@@ -1,9 +1,10 @@
 //! Evaluation of guards.
 
-use super::expression::{Guard, Quantity};
-use super::outcome::GuardOutcome;
-use super::signal::{Signal, Whole};
-use crate::assess::completeness::{CountSubject, ReportCompleteness};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::expression::{Guard, Quantity, Signal, Whole};
+use crate::assess::completeness::{CountSubject, Number, ReportCompleteness};
 use crate::assess::totals::{Tally, Totals};
 use crate::model::Count;
 
@@ -50,7 +51,7 @@ impl Measured<'_> {
         match of {
             Whole::Pods => completeness.count(subject, self.wholes.pods),
             Whole::Devices => completeness.count(subject, self.wholes.devices),
-            Whole::Class => self.totals.devices_of_class,
+            Whole::Class => self.totals.class_device_count.0,
         }
     }
 }
@@ -78,8 +79,8 @@ impl Guard {
         let known = value.exact().is_some() && whole.is_none_or(|whole| whole.exact().is_some());
         GuardOutcome {
             guard: self.clone(),
-            value,
-            whole,
+            value: value.into(),
+            whole: whole.map(Number),
             tripped: answer != Some(false),
             missing: (!known).then(|| unknown_without(self.signal, measured.tally.completeness)),
         }
@@ -94,13 +95,118 @@ fn unknown_without(signal: Signal, completeness: &ReportCompleteness<'_>) -> Str
     }
 }
 
+/// Result of a guard.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "GuardResult")]
+pub struct GuardOutcome {
+    /// The guard.
+    #[serde(flatten)]
+    pub guard: Guard,
+    /// Value of the left side of the guard, such as the number of evicted pods for `pods.evicted>20`; null if
+    /// unknown.
+    #[serde(rename = "count")]
+    pub value: Number,
+    /// The number that is 100% for a guard with a percentage, such as `pods.evicted>=50%`; null for other guards, or
+    /// if unknown.
+    #[serde(rename = "totalCount")]
+    pub whole: Option<Number>,
+    /// True if the guard tripped: the comparison is true, or may be true because data is unknown. If so, the
+    /// command changes nothing.
+    pub tripped: bool,
+    /// The missing data because of which `count` or `totalCount` is unknown; absent if no data is missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
+}
+
+impl GuardOutcome {
+    /// Value, as far as that is known, with the base of a percentage.
+    pub fn value_in_words(&self) -> String {
+        let whole = self
+            .whole
+            .and_then(|whole| whole.exact())
+            .map_or_else(String::new, |whole| format!(" of {whole}"));
+        let known = match (self.value.exact(), self.value.least(), self.value.most()) {
+            (Some(value), _, _) if self.missing.is_none() => {
+                return format!("the value is {value}{whole}");
+            }
+            (Some(value), _, _) => {
+                format!("the value is {value}, and the total for the percentage is unknown")
+            }
+            (None, least, Some(most)) => {
+                format!("the value is unknown, between {least} and {most}{whole}")
+            }
+            (None, least, None) if least > 0 => {
+                format!("the value is unknown, at least {least}{whole}")
+            }
+            (None, _, None) => "the value is unknown".to_owned(),
+        };
+        match &self.missing {
+            Some(missing) => format!("{known} (missing: {missing})"),
+            None => known,
+        }
+    }
+
+    /// The guard with why it tripped, where its value does not say so itself.
+    pub fn reason(&self) -> String {
+        let expression = &self.guard.expression;
+        if self.missing.is_some() {
+            format!("{expression}, {}", self.value_in_words())
+        } else {
+            expression.clone()
+        }
+    }
+}
+
+/// Comparison operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Operator {
+    Above,
+    AtLeast,
+    Below,
+    AtMost,
+    Equal,
+    Unequal,
+}
+
+impl Operator {
+    // Longer spellings first: `>` is the beginning of `>=`.
+    const SPELLINGS: [(&'static str, Self); 6] = [
+        (">=", Self::AtLeast),
+        ("<=", Self::AtMost),
+        ("==", Self::Equal),
+        ("!=", Self::Unequal),
+        (">", Self::Above),
+        ("<", Self::Below),
+    ];
+
+    /// The operator that the text begins with, and the rest.
+    pub(super) fn strip(text: &str) -> Option<(Self, &str)> {
+        Self::SPELLINGS
+            .into_iter()
+            .find_map(|(spelling, operator)| Some((operator, text.strip_prefix(spelling)?)))
+    }
+
+    /// True if the comparison holds for all values that the two may have, false if for none; absent otherwise.
+    pub(super) fn holds(self, value: Count, limit: Count) -> Option<bool> {
+        match self {
+            Self::Above => value.is_above(limit),
+            Self::AtLeast => limit.is_above(value).map(std::ops::Not::not),
+            Self::Below => limit.is_above(value),
+            Self::AtMost => value.is_above(limit).map(std::ops::Not::not),
+            Self::Equal => value.equals(limit),
+            Self::Unequal => value.equals(limit).map(std::ops::Not::not),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::assess::{Basis, DisruptionFacts, Hazard};
+    use crate::assess::{Basis, DisruptionFacts, Hazard, Severities};
     use crate::model::{DisruptionAction, FailurePolicy, Gap, Job, Kind, Workload};
-    use crate::report::ImpactReport;
-    use crate::report::testing::{self, Example};
+    use crate::report::testing::Example;
+    use crate::report::{ImpactReport, testing};
 
     /// Outcome of a guard for these totals, where all is known.
     fn outcome(guard: &str, totals: &Totals, wholes: &Wholes) -> GuardOutcome {
@@ -120,17 +226,24 @@ mod tests {
         })
     }
 
+    fn of(number: usize) -> Number {
+        Count::known(number).into()
+    }
+
     fn tripped(guard: &str) -> bool {
         let totals = Totals {
-            devices: Count::known(5),
-            pods: Count::known(2),
-            pods_now: Count::known(1),
-            pods_critical: Count::known(1),
-            pods_unmanaged: Count::known(2),
-            workloads: Count::known(2),
-            workloads_down: Count::known(1),
-            pods_in_danger: Count::known(2),
-            namespaces: Count::known(1),
+            device_count: of(5),
+            evicted_pod_count: of(2),
+            evicted_now_pod_count: of(1),
+            critical_pod_count: of(1),
+            unmanaged_pod_count: of(2),
+            workload_count: of(2),
+            down_workload_count: of(1),
+            severities: Severities {
+                danger_pod_count: of(2),
+                ..Severities::default()
+            },
+            namespace_count: of(1),
             ..Totals::default()
         };
         let wholes = Wholes {
@@ -184,7 +297,7 @@ mod tests {
     #[test]
     fn a_result_tells_the_guard_the_value_and_the_whole() {
         let totals = Totals {
-            pods: Count::known(3),
+            evicted_pod_count: of(3),
             ..Totals::default()
         };
         let wholes = Wholes {
@@ -193,8 +306,8 @@ mod tests {
         };
         let expected = GuardOutcome {
             guard: "pods.evicted>25%".parse().unwrap(),
-            value: Count::known(3),
-            whole: Some(Count::known(12)),
+            value: of(3),
+            whole: Some(of(12)),
             tripped: false,
             missing: None,
         };
@@ -313,8 +426,7 @@ mod tests {
         let semantics = testing::semantics(37);
         let basis = Basis::new(&example.reading, &semantics, testing::now());
         let report = ImpactReport::new(&impact, &basis, &limits);
-        let result = &report.guard_results[0];
-        assert_eq!((result.count, result.at_least), (None, Some(0)));
+        assert!(report.assessment.guards[0].value.is_unknown());
         assert_eq!(
             report.assessment.tripped().as_deref(),
             Some("guard tripped: pods.evicted>0, the value is unknown (missing: pods)")

@@ -10,16 +10,17 @@ use std::collections::BTreeMap;
 
 use foldhash::HashMap;
 
-use crate::assess::basis::Basis;
-use crate::assess::disruption_facts::DisruptionFacts;
+use crate::assess::assessment::Severity;
+use crate::assess::completeness::Basis;
 use crate::assess::evidence::HazardEvidence;
 use crate::assess::hazard::{Hazard, findings};
 use crate::assess::replacements::Replacements;
-use crate::assess::severity::Severity;
+use crate::assess::totals::DisruptionFacts;
 use crate::engine::disruption::{Disruption, allows_first, is_subject_to_budgets, refusals};
 use crate::engine::job_fate::{JobFailure, JobFate, job_fates, job_fates_alone};
+use crate::engine::workloads;
 use crate::engine::workloads::{Gang, Recovering, gangs};
-use crate::engine::{Impact, PodImpact, Workloads, workloads};
+use crate::engine::{Impact, PodImpact, Workloads};
 use crate::model::{Kind, Namespace, PodDisruptionBudget, Uid};
 
 /// Cost of evictions; lower is better, and the order of the fields is the order of the comparison.

@@ -6,17 +6,8 @@
 //! ```text
 //! units ─▶ verdicts on all their pods ─▶ cost of each set ─▶ choice ─▶ verdicts on the pods of the chosen units
 //! ```
-//!
-//! | what | module |
-//! |---|---|
-//! | Costs of evicting sets of pods, from the rows of hazards | [`cost`] |
-//! | Choice of the units that cost least | `choose` |
-//! | Devices that are free once pods are evicted | `free` |
-//! | Units, and the plan that is made of them | `units` |
 
-mod choose;
 pub mod cost;
-mod free;
 #[cfg(test)]
 mod tests;
 mod units;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::choose::{UnitEvictions, choose};
+use super::units::{UnitEvictions, choose};
 use super::units::{evictions, impact};
 use super::*;
 use crate::assess::hazard::Hazard;

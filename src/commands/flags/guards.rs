@@ -7,7 +7,7 @@ use crate::error::Failure;
 pub(crate) fn parse(texts: &[String]) -> Result<Vec<Guard>, Failure> {
     let parse = |text: &String| {
         text.parse::<Guard>().map_err(|error| {
-            let hint = error.hint();
+            let hint = error.hint.clone();
             Failure::usage(error).hint(hint)
         })
     };

@@ -29,8 +29,7 @@ impl OutputArgs {
 pub(crate) struct PageArgs {
     /// Output format: table, wide, json, yaml, markdown, html or name
     ///
-    /// html is a single file for tickets and reviews: it loads no other files, and works without
-    /// scripts.
+    /// html is a single file for tickets and reviews: it loads no other files.
     #[arg(short, long, hide_possible_values = true, value_parser = page_parser(), default_value = "table", value_name = "FORMAT", help_heading = "Output")]
     pub(crate) output: Format,
 }

@@ -14,8 +14,8 @@ use crate::decide::question::{
 use crate::decide::{Approval, ConsentOutcome, PlannedChange, Question, consent};
 use crate::error::{ExitStatus, Failure};
 use crate::model::Warning;
+use crate::output::escape::hanging;
 use crate::output::question::{self, QuestionError};
-use crate::output::wrap::hanging;
 use crate::report::change::DryRun;
 use crate::report::impact::saved;
 use crate::report::metadata::Cluster;

@@ -19,7 +19,7 @@ use crate::engine::settle::{Freshness, Goal, Observation, Settle, WaitFacts, Wai
 use crate::engine::{self, Semantics};
 use crate::error::Failure;
 use crate::model::{DeviceId, DeviceTaintRule, Kind, Reading, Snapshot, Warning};
-use crate::report::wait_progress::WaitProgress;
+use crate::report::wait::WaitProgress;
 
 /// Interval of reading what cannot be watched.
 const INTERVAL: Duration = Duration::from_secs(1);

@@ -37,7 +37,7 @@ use crate::error::Failure;
 use crate::model::{DeviceTaintRule, Minor, Uid, Warning};
 use crate::report::change::DryRun;
 use crate::report::metadata::Warning as Oddity;
-use crate::report::unevicted_pods::not_evicted_line;
+use crate::report::remaining_pods::not_evicted_line;
 
 /// The way of one proposal to its change.
 #[derive(Clone, Copy)]
@@ -228,7 +228,11 @@ impl Pipeline<'_> {
             .await?;
         if let Some(patience) = proposal.waits() {
             // Before the confirmation: a wait that cannot succeed is refused while nothing is changed.
-            let last = report.assessment.totals.last_eviction;
+            let last = report
+                .assessment
+                .totals
+                .last_eviction_time
+                .map(|last| last.0);
             wait_advice::refuse_too_short(last, patience, view.now)?;
         }
         // It costs another read of pods, and only an expected report is compared with it.

@@ -10,14 +10,14 @@ use crate::decide::exit_status::AnswerState;
 use crate::error::{ExitStatus, Failure};
 use crate::output::{OutputError, Printer};
 use crate::render::{Format, Page, RenderError, json, marks, render, unsaid};
-use crate::report::Answer;
+use crate::report::View;
 
 /// Prints an answer and `view_warnings`, and gives the exit status.
 ///
 /// Warnings go to standard error. So does missing data, where the result has no place for it: that is printed
 /// even when only results and errors are requested.
 pub(crate) fn present(
-    answer: &impl Answer,
+    answer: &impl View,
     view_warnings: &ViewWarnings,
     wanted: OutputRequest,
     context: &Context,
@@ -59,7 +59,7 @@ pub(crate) fn present(
 }
 
 /// Prints those parts of an answer that it has no place for.
-fn tell(answer: &impl Answer, printer: &Printer<'_>) {
+fn tell(answer: &impl View, printer: &Printer<'_>) {
     let unsaid = answer.warnings().iter();
     for warning in unsaid.filter(|warning| !answer.mentions(warning)) {
         printer.warn(&warning.line());
@@ -80,7 +80,7 @@ fn page(wanted: OutputRequest, context: &Context) -> Page {
 }
 
 /// Exit status of a command that gave this answer.
-fn ending(answer: &impl Answer, wanted: OutputRequest) -> Result<ExitStatus, Failure> {
+fn ending(answer: &impl View, wanted: OutputRequest) -> Result<ExitStatus, Failure> {
     let state = AnswerState {
         refusal: answer.refusal(),
         unsaid: unsaid(answer, wanted.format),

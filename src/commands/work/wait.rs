@@ -22,9 +22,9 @@ use crate::model::{DeviceTaintRule, Uid, Warning};
 use crate::output::StatusLine;
 use crate::report::blocker::Blocker;
 use crate::report::metadata::Warning as Oddity;
-use crate::report::unevicted_pods::NotEvictedPod;
+use crate::report::remaining_pods::NotEvictedPod;
+use crate::report::wait::WaitProgress;
 use crate::report::wait::WaitReport;
-use crate::report::wait_progress::WaitProgress;
 
 /// Goal of a wait, and the message for an interruption.
 pub(crate) struct Wait<'a> {

@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::pod::judged;
-use super::step::{FieldReference, Step, StepType, origin, since};
-use super::verdict::describe_in;
+use super::step::{FieldReference, Step, StepType, describe_in, origin, since};
 use super::view::Explained;
 use crate::assess::Basis;
 use crate::engine::allocator::{sharing_counters, users_beside};

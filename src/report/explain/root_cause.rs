@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::fixes::SingleChange;
+use super::view::SingleChange;
 use super::waiting::{RootCauseCode, terms_of};
 use crate::engine::allocator::{
     Diagnosis, Exclusion, PendingClaim, RootCause, TaintOwner, is_placeable, sufficient_uncordons,

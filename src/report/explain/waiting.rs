@@ -3,24 +3,22 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use super::fixes::SingleChange;
 use super::root_cause::{
     away_drivers, message, node_exclusion, not_checked, pending_fixes, scheduler_message,
 };
+use super::view::SingleChange;
 use crate::assess::{Basis, closed_line, completeness};
-use crate::engine::ProposedTaint;
 use crate::engine::allocator::{
     ChoiceDiagnosis, Exclusion, PendingClaim, RootCause, SearchBasis, TaintOwner, diagnose,
 };
 use crate::engine::closed_nodes::{closed_nodes, other_nodes};
-use crate::engine::current_slices;
 use crate::engine::explain::{Chain, PendingPod, RequestOrigin};
+use crate::engine::{ProposedTaint, current_slices};
 use crate::model::{DeviceClass, DeviceId, Kind, NodeName, RequestKind, RequestTerms, Snapshot};
 use crate::naming::phrase::counted;
-use crate::report::reference::ObjectReference;
-use crate::report::taint::Taint;
+use crate::report::taint::{ObjectReference, Taint};
 
 /// Number of reasons that text shows below a request; the first selector and taint are shown beside them.
 const SHOWN: usize = 2;
@@ -29,7 +27,7 @@ const SHOWN: usize = 2;
 const LISTED: usize = 100;
 
 /// A request of a pending pod, or one alternative of it, with its usable and excluded devices.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WaitingRequest {
     /// The claim; null for an extended resource, for which the scheduler creates a claim.
@@ -56,7 +54,7 @@ pub struct WaitingRequest {
 }
 
 /// Devices for a request on one node.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BestNode {
     /// Name of the node.
@@ -68,7 +66,7 @@ pub struct BestNode {
 }
 
 /// A reason why devices cannot be allocated to a request.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Excluded {
     /// Code of the reason.
@@ -84,9 +82,7 @@ pub struct Excluded {
 }
 
 /// Why a device cannot be allocated, in the order in which reasons are reported.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub enum ExclusionReason {
     /// A selector of the device class does not match.
     Class,
@@ -113,7 +109,7 @@ pub enum ExclusionReason {
 }
 
 /// Root cause for a pending pod.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub enum RootCauseCode {
     /// Devices are not the cause: a node has all the devices that the pod needs, and nothing that was evaluated
     /// keeps the pod off that node. Either the scheduler has not tried yet, or the cause is something else, such

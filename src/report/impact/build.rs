@@ -1,39 +1,29 @@
 //! Construction of an impact report from verdicts.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 
-use super::budgets::Budget;
-use super::finding::Finding;
-use super::note::{self, NoteCode};
-use super::published::Published;
 use super::release_time::{
     note_freed, note_hardware_in_use, note_open_parts, note_selected_hardware_in_use,
     note_unknown_ends,
 };
-use super::replacements::Replacements;
-use super::siblings::Sibling;
+use super::rows;
 use super::view::{
-    AllocatedDevice, Cause, Counts, Device, ImpactReport, Pod, Selector, Summary, TaintImpact,
-    UsedClaim, Workload,
+    AllocatedDevice, Budget, Cause, Device, ImpactReport, Pod, Published, Selector, TaintImpact,
+    UsedClaim,
 };
-use crate::assess::defects;
 use crate::assess::{
-    Assessed, Assessment, Basis, CountSubject, DisruptionFacts, Limits, PodAssessment,
-    ReportCompleteness, TaintCounts,
+    Assessed, Basis, CountSubject, DeviceBasis, DisruptionFacts, Guard, Limits, PodAssessment,
+    ReportCompleteness, TaintCounts, Wholes, defects,
 };
 use crate::decide::publish::{ControllerAnswer, OtherTreatment};
 use crate::engine::{
-    self, Defect, DeviceImpact, Impact, PodImpact, ProposedTaint, RuleImpact, Semantics,
+    self, DeviceImpact, Impact, PodImpact, ProposedTaint, RuleImpact, Selection, Semantics,
 };
-use crate::model::{AllocationResult, ObjectName};
-use crate::report::answer;
-use crate::report::bounds::Bounds;
-use crate::report::casing::pascal_case;
-use crate::report::guard::GuardResult;
-use crate::report::metadata::{API_VERSION, Incomplete, Metadata, Warning, views};
-use crate::report::reference::Owner;
-use crate::report::taint::Taint;
-use crate::report::time::Time;
+use crate::model::{AllocationResult, DeviceId, DriverName, ObjectName, Uid};
+use crate::report::metadata::{API_VERSION, Incomplete, Metadata, views};
+use crate::report::taint::{Owner, Taint, Time};
 
 impl ImpactReport {
     /// The report of an answer; pods and devices are ordered by name.
@@ -83,21 +73,11 @@ impl ImpactReport {
             api_version: API_VERSION.to_owned(),
             kind: "ImpactReport".to_owned(),
             metadata: Metadata::new(basis),
-            guard_results: assessment.guards.iter().map(GuardResult::from).collect(),
             incomplete: assessment.facts.gaps.iter().map(Incomplete::from).collect(),
             proposed_taints: taints,
-            summary: Summary::from(&assessment.totals),
             affected_pods: pods,
             selected_devices: devices,
             budgets,
-            workloads: disruption_facts
-                .workloads
-                .workloads
-                .iter()
-                .map(Workload::new)
-                .collect(),
-            replacements: Replacements::from(&assessment.replacements),
-            siblings: assessment.siblings.iter().map(Sibling::from).collect(),
             published_rules: Vec::new(),
             answers: Vec::new(),
             warnings: views(&[&reading.warnings, &impact.warnings, &defects]),
@@ -117,50 +97,15 @@ impl ImpactReport {
         let taints = self.proposed_taints.iter().zip(&other.proposed_taints);
         let other = taints.map(|(here, there)| OtherTreatment {
             message: there.controller_message.clone(),
-            evicts_more: there.counts.evicted_pod_count > here.counts.evicted_pod_count,
+            evicts_more: there.counts.evicted_pod_count.counted()
+                > here.counts.evicted_pod_count.counted(),
         });
         other.collect()
-    }
-
-    /// The written fields: inputs of the report are in no document.
-    #[must_use]
-    pub fn as_written(mut self) -> Self {
-        self.assessment = Assessment::default();
-        self.answers.clear();
-        for taint in &mut self.proposed_taints {
-            taint.counts.known = TaintCounts::default();
-        }
-        self
     }
 
     /// True if a guard forbids the change.
     pub fn is_refused(&self) -> bool {
         self.assessment.guards.iter().any(|guard| guard.tripped)
-    }
-}
-
-impl answer::Answer for ImpactReport {
-    fn warnings(&self) -> &[Warning] {
-        &self.warnings
-    }
-
-    fn incomplete(&self) -> &[Incomplete] {
-        &self.incomplete
-    }
-
-    fn refusal(&self) -> Option<String> {
-        self.assessment.tripped()
-    }
-
-    /// The reason to stay is beside the pod.
-    fn mentions(&self, warning: &Warning) -> bool {
-        let is_told = |note: NoteCode| {
-            let mut notes = self.affected_pods.iter().flat_map(|pod| &pod.notes);
-            notes.any(|found| found.reason == note.reason())
-        };
-        let is = |defect: Defect| warning.reason == pascal_case(defect.code());
-        (is(Defect::ExtendedResourcesStay) && is_told(NoteCode::ExtendedResource))
-            || (is(Defect::StaleReservationsHide) && is_told(NoteCode::HiddenByStaleReservation))
     }
 }
 
@@ -192,8 +137,7 @@ fn taint(
             proposed.selector.as_ref(),
             &proposed.taint.effect,
             semantics,
-        )
-        .into(),
+        ),
         controller_message: (previews && exact)
             .then(|| engine::condition::preview_message(&rule.counts)),
         // The message contains the counts: with one of them unknown, it would not be the controller's word for word.
@@ -202,25 +146,7 @@ fn taint(
             &proposed.taint,
             proposed.rule.as_ref().map(ObjectName::as_str),
         ),
-        counts: counts.into(),
-    }
-}
-
-impl From<TaintCounts> for Counts {
-    fn from(counts: TaintCounts) -> Self {
-        Self {
-            published_device_count: counts.published_devices.counted(),
-            allocation_count: counts.allocated_devices.counted(),
-            evicted_pod_count: counts.pods.counted(),
-            namespace_count: counts.namespaces.counted(),
-            bounds: Bounds::of(&[
-                ("publishedDeviceCount", counts.published_devices),
-                ("allocationCount", counts.allocated_devices),
-                ("evictedPodCount", counts.pods),
-                ("namespaceCount", counts.namespaces),
-            ]),
-            known: counts,
-        }
+        counts,
     }
 }
 
@@ -240,22 +166,12 @@ fn pod(found: &PodAssessment<'_>, proposed: &[&ProposedTaint], now: Timestamp) -
         used_claims: used_claims(impact),
         owner: pod.controller.as_ref().map(Owner::from),
         workload: found.workload.as_ref().map(Owner::from),
-        qos_class: pod
-            .qos_class
-            .as_ref()
-            .map(|class| class.as_str().to_owned()),
-        priority: pod.priority,
-        priority_class_name: pod.priority_class_name.to_string(),
         grace_period_seconds: pod.grace_period_seconds,
         budget_names: found.budgets.clone(),
-        hazards: found
-            .findings
-            .iter()
-            .map(|found| found.hazard.into())
-            .collect(),
+        hazards: found.findings.iter().map(|found| found.hazard).collect(),
         severity: found.severity(),
-        findings: found.findings.iter().map(Finding::from).collect(),
-        notes: note::notes(impact, now),
+        findings: found.findings.clone(),
+        notes: rows::notes(impact, now),
         replacement_stays: impact.replacement_stays && pod.controller.is_some(),
     }
 }
@@ -309,45 +225,128 @@ fn device(impact: &DeviceImpact<'_>, proposed: &[&ProposedTaint]) -> Device {
     }
 }
 
+impl DeviceBasis<'_> {
+    /// The devices that the `proposed` taints select; which they are does not depend on pods.
+    pub fn selected(&self, proposed: &[ProposedTaint]) -> Selection {
+        engine::selection(&self.reading.snapshot, proposed, self.semantics)
+    }
+
+    /// Devices whose pods the answer needs: the selected ones, and those of the same drivers where `guards`
+    /// take a share of all pods that use them.
+    pub fn devices_of_question(
+        &self,
+        proposed: &[ProposedTaint],
+        guards: &[Guard],
+    ) -> BTreeSet<DeviceId> {
+        let selected = self.selected(proposed).devices;
+        // Pods of whole drivers are read only where a guard takes a share of them: they may be most of the cluster's.
+        if !guards.iter().any(Guard::needs_whole) {
+            return selected;
+        }
+        let drivers: BTreeSet<&DriverName> = selected.iter().map(|id| &id.driver).collect();
+        let claims = self.reading.snapshot.claims.iter();
+        let results = claims
+            .filter_map(|claim| claim.allocation.as_ref())
+            .flat_map(|allocation| &allocation.results);
+        let held = results.map(|result| &result.device);
+        held.filter(|id| drivers.contains(&id.driver))
+            .cloned()
+            .collect()
+    }
+}
+
+impl<'a> Basis<'a> {
+    /// Impact of the `proposed` taints.
+    pub fn impact(&self, proposed: &'a [ProposedTaint]) -> Impact<'a> {
+        engine::preview(&self.reading.snapshot, proposed, self.now, self.semantics)
+    }
+
+    /// Leaves the pods that are `kept` out of the number that the user approves, in the report of these taints.
+    pub fn agree_without(
+        &self,
+        report: &mut ImpactReport,
+        proposed: &[ProposedTaint],
+        kept: &BTreeSet<Uid>,
+    ) {
+        let mut impact = self.impact(proposed);
+        impact.pods.retain(|pod| !kept.contains(&pod.pod.uid));
+        let limits = Limits {
+            guards: &[],
+            wholes: Wholes::default(),
+        };
+        let disruption_facts = DisruptionFacts::of(&impact, self);
+        let agreed = Assessed::new(&impact, &disruption_facts, self, &limits).assessment;
+        report.assessment.totals.evicted_pod_count = agreed.totals.evicted_pod_count;
+        report.assessment.consent = agreed.consent;
+    }
+
+    /// Report of the pods read that the `proposed` taints affect, and of the results of `guards`.
+    pub fn report(&self, proposed: &[ProposedTaint], guards: &[Guard]) -> ImpactReport {
+        let snapshot = &self.reading.snapshot;
+        let impact = engine::preview(snapshot, proposed, self.now, self.semantics);
+        self.report_of(&impact, guards)
+    }
+
+    /// The report on the evictions of `pods` and no others, which use devices with the `proposed` taints.
+    pub fn report_on(
+        &self,
+        pods: &BTreeSet<Uid>,
+        proposed: &[ProposedTaint],
+        guards: &[Guard],
+    ) -> ImpactReport {
+        let mut impact = self.impact(proposed);
+        impact.evict_only(pods, self.now);
+        self.report_of(&impact, guards)
+    }
+
+    fn report_of(&self, impact: &Impact<'_>, guards: &[Guard]) -> ImpactReport {
+        let snapshot = &self.reading.snapshot;
+        let usage = engine::usage(snapshot, &engine::drivers_of(impact));
+        let wholes = Wholes {
+            pods: usage.pods,
+            devices: usage.devices,
+        };
+        ImpactReport::new(impact, self, &Limits { guards, wholes })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::assess::Outcome;
-    use crate::report::impact::{Severities, Summary};
-    use crate::report::testing::{self, Example};
+    use crate::engine::testing::{claim_in_use, now, pod, proposed, reading, semantics};
+    use crate::model::{ClaimSource, Count, PodClaim};
+    use crate::report::testing;
+    use crate::report::testing::Example;
 
     #[test]
     fn every_thing_is_counted_once() {
-        let expected = Summary {
-            device_count: 1,
-            claim_count: 6,
-            evicted_pod_count: 3,
-            evicted_now_pod_count: 1,
-            evicted_later_pod_count: 2,
-            tolerating_pod_count: 1,
-            terminating_pod_count: 1,
-            not_evicted_pod_count: 1,
-            critical_pod_count: 0,
-            unmanaged_pod_count: 1,
-            namespace_count: 2,
-            node_count: 1,
+        let summary = &serde_json::to_value(Example::new().report()).unwrap()["summary"];
+        let expected = serde_json::json!({
+            "deviceCount": 1,
+            "claimCount": 6,
+            "evictedPodCount": 3,
+            "evictedNowPodCount": 1,
+            "evictedLaterPodCount": 2,
+            "toleratingPodCount": 1,
+            "terminatingPodCount": 1,
+            "notEvictedPodCount": 1,
+            "criticalPodCount": 0,
+            "unmanagedPodCount": 1,
+            "namespaceCount": 2,
+            "nodeCount": 1,
             // Two pods of one ReplicaSet, and a bare pod.
-            workload_count: 2,
-            violated_budget_count: 0,
-            down_workload_count: 0,
-            severities: Severities {
-                notice_pod_count: 2,
-                warning_pod_count: 1,
-                ..Severities::default()
-            },
-            unplaceable_claim_count: 0,
-            available_device_count: 0,
-            class_device_count: 0,
-            first_eviction_time: Some(Time(testing::now())),
-            last_eviction_time: Some(Time(testing::after(9_000))),
-            bounds: Vec::new(),
-        };
-        assert_eq!(Example::new().report().summary, expected);
+            "workloadCount": 2,
+            "violatedBudgetCount": 0,
+            "downWorkloadCount": 0,
+            "severities": {"okPodCount": 0, "noticePodCount": 2, "warningPodCount": 1, "dangerPodCount": 0},
+            "unplaceableClaimCount": 0,
+            "availableDeviceCount": 0,
+            "classDeviceCount": 0,
+            "firstEvictionTime": Time(testing::now()),
+            "lastEvictionTime": Time(testing::after(9_000)),
+        });
+        assert_eq!(*summary, expected);
     }
 
     #[test]
@@ -389,7 +388,10 @@ mod tests {
             .find(|pod| pod.name == "queued-0")
             .unwrap();
         assert_eq!((stays.eviction_time, stays.evict_in_seconds), (None, None));
-        assert_eq!(stays.notes[0].reason, "NotScheduled");
+        assert_eq!(
+            stays.notes[0].reason,
+            crate::report::impact::NoteCode::NotScheduled
+        );
     }
 
     #[test]
@@ -402,5 +404,33 @@ mod tests {
         let mut example = Example::new();
         example.reading.warnings = vec![warning.clone(), warning];
         assert_eq!(example.report().warnings.len(), 1);
+    }
+
+    #[test]
+    fn pods_that_stay_are_no_part_of_the_number_that_is_agreed_to() {
+        let mut reading = reading();
+        for (namespace, name) in [("team-a", "web"), ("monitoring", "monitor")] {
+            let mut pod = pod(namespace, name);
+            let claim = claim_in_use(&pod);
+            pod.claims = vec![PodClaim {
+                name: "gpu".into(),
+                source: ClaimSource::Claim(claim.name.name.clone()),
+            }];
+            reading.snapshot.claims.push(claim);
+            reading.snapshot.pods.push(pod);
+        }
+        let (semantics, proposed) = (semantics(37), [proposed(None)]);
+        let basis = Basis::new(&reading, &semantics, now());
+        let mut report = basis.report(&proposed, &[]);
+        assert_eq!(
+            report.assessment.totals.evicted_pod_count.0,
+            Count::known(2)
+        );
+        let kept = [reading.snapshot.pods[1].uid.clone()].into();
+        basis.agree_without(&mut report, &proposed, &kept);
+        assert_eq!(
+            report.assessment.totals.evicted_pod_count.0,
+            Count::known(1)
+        );
     }
 }

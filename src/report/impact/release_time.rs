@@ -4,15 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
-use super::finding::HazardCode;
 use super::timeline::departures;
 use super::view::{Device, NotReleased, Pod};
 use crate::assess::{Hazard, Outcome, Sibling};
 use crate::engine::Impact;
 use crate::engine::allocator::same_hardware;
 use crate::model::{DeviceId, Snapshot};
-use crate::report::reference::ObjectReference;
-use crate::report::time::Time;
+use crate::report::taint::{ObjectReference, Time};
 
 /// Reason why a pod's replacement keeps its devices in use: its claim may be allocated elsewhere, unless it
 /// stays allocated.
@@ -30,8 +28,7 @@ fn is_stuck(pod: &Pod) -> bool {
 }
 
 fn has(pod: &Pod, hazards: &[Hazard]) -> bool {
-    let mut found = pod.hazards.iter().filter_map(HazardCode::hazard);
-    found.any(|found| hazards.contains(&found))
+    pod.hazards.iter().any(|found| hazards.contains(found))
 }
 
 /// Notes of every device when it becomes free, of `devices` and `pods` that are all there are: never where a
@@ -281,13 +278,13 @@ mod tests {
             assert_eq!(stays, None, "{outcome:?}");
         }
         for hazard in [
-            "DriverDown",
-            "NodeNotReady",
-            "ToleratesScheduleOnly",
-            "ClaimStaysAllocated",
+            Hazard::DriverDown,
+            Hazard::NodeNotReady,
+            Hazard::ToleratesScheduleOnly,
+            Hazard::ClaimStaysAllocated,
         ] {
-            let stays = free_in(|pods, _| pods[0].hazards.push(hazard.parse().unwrap()));
-            assert_eq!(stays, None, "{hazard}");
+            let stays = free_in(|pods, _| pods[0].hazards.push(hazard));
+            assert_eq!(stays, None, "{hazard:?}");
         }
         let watches = |only: bool| {
             free_in(|pods, _| {

@@ -3,12 +3,13 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
+use serde::Serialize;
 
-use super::finding::HazardCode;
-use super::view::{ImpactReport, Pod};
+use super::view::{ImpactReport, Note, Pod};
 use crate::assess::{Hazard, Outcome};
-use crate::naming::age::exact_duration;
+use crate::engine::{NotEvicted, Origin, PodImpact, Verdict};
+use crate::naming::age::{exact_duration, human_duration};
 use crate::naming::phrase::{each_once, first_and_more};
 use crate::report::table::{Column, Section, Shown, Table, Tone, first_of, optional};
 
@@ -18,14 +19,12 @@ const ROWS: usize = 18;
 /// Rows above a question.
 const ASKED: usize = 10;
 
-/// Values of SEVERITY, the worst first.
-const SEVERITIES: &[(&str, Option<Tone>)] = &[
-    ("danger", Some(Tone::Bad)),
-    ("warning", Some(Tone::Doubtful)),
-    ("notice", None),
-    ("ok", Some(Tone::Good)),
-    ("stays", None),
-    ("ending", Some(Tone::Doubtful)),
+/// Values of SEVERITY with a tone.
+const SEVERITIES: &[(&str, Tone)] = &[
+    ("danger", Tone::Bad),
+    ("warning", Tone::Doubtful),
+    ("ok", Tone::Good),
+    ("ending", Tone::Doubtful),
 ];
 
 /// The pods in the order of their rows: the worst first, those that stay last.
@@ -33,7 +32,7 @@ pub(super) fn sorted<'a>(pods: impl Iterator<Item = &'a Pod>) -> Vec<&'a Pod> {
     let mut pods: Vec<&Pod> = pods.collect();
     pods.sort_by_cached_key(|pod| {
         let hazards = pod.outcome.is_evicted().then(|| {
-            let worst = pod.hazards.iter().map(rank).min();
+            let worst = pod.hazards.iter().map(|hazard| hazard.rank()).min();
             let more = Reverse(pod.hazards.len());
             (worst.unwrap_or(u8::MAX), more, pod.evict_in_seconds)
         });
@@ -50,11 +49,6 @@ fn standing(pod: &Pod) -> u8 {
         Outcome::Tolerates | Outcome::NotEvicted => 1,
         Outcome::Terminating => 2,
     }
-}
-
-/// Rank of a hazard; codes of a later version come last.
-fn rank(code: &HazardCode) -> u8 {
-    code.hazard().map_or(u8::MAX, Hazard::rank)
 }
 
 /// The rows of one table: several pods have one row, of which the first is the worst.
@@ -111,20 +105,10 @@ pub(super) fn sections(report: &ImpactReport) -> Vec<Section> {
     } else {
         by_pod(&all)
     };
-    let overview = if is_rolled_up && !report.by_workload {
-        by_workload(&all)
-    } else {
-        Vec::new()
-    };
     vec![
         Section::table(table(report, few, is_rolled_up)).shown(Shown::Narrow),
         Section::sentences(lines).shown(Shown::Narrow),
-        Section::table(table(report, overview, true))
-            .captioned("Workloads")
-            .shown(Shown::Page),
-        Section::table(table(report, wide, report.by_workload))
-            .captioned("Pods")
-            .shown(Shown::Wide),
+        Section::table(table(report, wide, report.by_workload)).shown(Shown::Wide),
     ]
 }
 
@@ -147,43 +131,38 @@ fn monitor_line(monitors: &[&Pod]) -> Option<String> {
 
 fn table(report: &ImpactReport, rows: Rows<'_>, is_rolled_up: bool) -> Table {
     let found = Replaceable::of(report);
-    let row = |(name, pods): (String, Vec<&Pod>)| {
-        let each =
-            |value: fn(&Pod) -> String| first_of(&each_once(pods.iter().map(|pod| value(pod))));
-        let devices = each_once(pods.iter().flat_map(|pod| devices(pod)));
-        vec![
-            severity(&pods).to_owned(),
-            when(&pods),
-            name,
-            if is_rolled_up {
-                pods.len().to_string()
-            } else {
-                each(|pod| optional(pod.top_owner().map(ToString::to_string).as_deref()))
-            },
-            each(|pod| optional(pod.node.as_deref())),
-            first_of(&devices),
-            found.cell(&pods).to_owned(),
-            optional(Some(&risks(&pods).join("; "))),
-        ]
+    let each = |pods: &[&Pod], value: fn(&Pod) -> String| {
+        first_of(&each_once(pods.iter().map(|pod| value(pod))))
     };
-    let (name, beside) = if is_rolled_up {
-        ("WORKLOAD", Column::number("PODS"))
-    } else {
-        ("POD", Column::text("WORKLOAD").wide())
-    };
-    Table {
-        columns: vec![
+    let owner = |pod: &Pod| optional(pod.top_owner().map(ToString::to_string).as_deref());
+    let rows = Table::of(rows)
+        .column(
             Column::text("SEVERITY").of_words(SEVERITIES),
-            Column::text("WHEN"),
-            Column::text(name),
-            beside,
-            Column::text("NODE").wide(),
-            Column::text("DEVICE").wide(),
-            Column::text("REPLACEMENT").wide(),
-            Column::items("RISKS"),
-        ],
-        rows: rows.into_iter().map(row).collect(),
-    }
+            |(_, pods)| severity(pods).to_owned(),
+        )
+        .column(Column::text("WHEN"), |(_, pods)| when(pods));
+    let rows = if is_rolled_up {
+        rows.column(Column::text("WORKLOAD"), |(name, _)| name.clone())
+            .column(Column::number("PODS"), |(_, pods)| pods.len().to_string())
+    } else {
+        rows.column(Column::text("POD"), |(name, _)| name.clone())
+            .column(Column::text("WORKLOAD").wide(), |(_, pods)| {
+                each(pods, owner)
+            })
+    };
+    rows.column(Column::text("NODE").wide(), |(_, pods)| {
+        each(pods, |pod| optional(pod.node.as_deref()))
+    })
+    .column(Column::text("DEVICE").wide(), |(_, pods)| {
+        first_of(&devices(pods))
+    })
+    .column(Column::text("REPLACEMENT").wide(), |(_, pods)| {
+        found.cell(pods).to_owned()
+    })
+    .column(Column::items("RISKS"), |(_, pods)| {
+        optional(Some(&risks(pods).join("; ")))
+    })
+    .table()
 }
 
 fn severity(pods: &[&Pod]) -> &'static str {
@@ -215,9 +194,9 @@ pub(super) fn after(seconds: i64) -> String {
 fn risks(pods: &[&Pod]) -> Vec<String> {
     let evicted = pods.iter().filter(|pod| pod.outcome.is_evicted());
     let findings = evicted.flat_map(|pod| &pod.findings);
-    let mut risks: BTreeMap<(u8, &str), &String> = BTreeMap::new();
+    let mut risks: BTreeMap<(u8, Hazard), &String> = BTreeMap::new();
     for finding in findings {
-        let key = (rank(&finding.hazard), finding.hazard.as_str());
+        let key = (finding.hazard.rank(), finding.hazard);
         risks.entry(key).or_insert(&finding.message);
     }
     let stay = pods.iter().filter(|pod| !pod.outcome.is_evicted());
@@ -225,19 +204,20 @@ fn risks(pods: &[&Pod]) -> Vec<String> {
     each_once(risks.into_values().chain(notes).cloned())
 }
 
-/// The selected devices of a pod, each once.
-fn devices(pod: &Pod) -> Vec<String> {
-    let held = pod.used_claims.iter().flat_map(|claim| &claim.allocations);
+/// The selected devices of the pods, each once.
+fn devices(pods: &[&Pod]) -> Vec<String> {
+    let claims = pods.iter().flat_map(|pod| &pod.used_claims);
+    let held = claims.flat_map(|claim| &claim.allocations);
     each_once(held.map(|held| held.device.clone()))
 }
 
 /// Claims by namespace and name, with true if they can be reallocated.
-struct Replaceable<'a>(HashMap<(&'a str, &'a str), Option<bool>>);
+struct Replaceable(HashMap<String, Option<bool>>);
 
-impl<'a> Replaceable<'a> {
-    fn of(report: &'a ImpactReport) -> Self {
-        let claims = report.replacements.claim_replacements.iter();
-        let known = claims.map(|it| ((&*it.namespace, &*it.name), it.placeable));
+impl Replaceable {
+    fn of(report: &ImpactReport) -> Self {
+        let claims = report.assessment.replacements.claims.iter();
+        let known = claims.map(|it| (it.name.to_string(), it.placeable));
         Self(known.collect())
     }
 
@@ -246,7 +226,7 @@ impl<'a> Replaceable<'a> {
         let evicted = pods.iter().filter(|pod| pod.outcome.is_evicted());
         let claims = evicted.flat_map(|pod| {
             let claims = pod.used_claims.iter();
-            claims.map(|claim| (&*pod.namespace, &*claim.name))
+            claims.map(|claim| format!("{}/{}", pod.namespace, claim.name))
         });
         let found: Vec<Option<bool>> = claims.filter_map(|it| self.0.get(&it).copied()).collect();
         if found.is_empty() {
@@ -291,6 +271,119 @@ impl ImpactReport {
     }
 }
 
+/// Subject of a note. Codes are stable; new ones may be added within a schema version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub enum NoteCode {
+    /// The considered effect never evicts.
+    EffectDoesNotEvict,
+    /// The pod has no node yet.
+    NotScheduled,
+    /// The claim is reserved for the pod's PodGroup only.
+    PodGroupReservation,
+    /// The claim was not generated for the pod.
+    NotOwned,
+    /// The pod uses the device through an extended resource.
+    ExtendedResource,
+    /// An outdated reservation hides the pod.
+    HiddenByStaleReservation,
+    /// The entry of the claim in the pod's status is missing.
+    ClaimNotInStatus,
+    /// The pod tolerates the considered taints.
+    Tolerates,
+    /// The pod is terminating.
+    Terminating,
+    /// Something else than the considered taints evicts the pod, whether they do or not.
+    EvictedAnyway,
+}
+
+impl NoteCode {
+    fn note(self, message: impl Into<String>) -> Note {
+        Note {
+            reason: self,
+            message: message.into(),
+        }
+    }
+}
+
+/// Notes on a pod, the reason to stay first.
+pub(super) fn notes(impact: &PodImpact<'_>, now: Timestamp) -> Vec<Note> {
+    let reason = match &impact.verdict {
+        Verdict::Evicted { .. } => None,
+        Verdict::Tolerates => Some(NoteCode::Tolerates.note("tolerates the taint")),
+        Verdict::Terminating => Some(terminating(impact.pod, now)),
+        Verdict::NotEvicted(reason) => Some(not_evicted(*reason)),
+    };
+    reason
+        .into_iter()
+        .chain(evicted_anyway(impact, now))
+        .collect()
+}
+
+/// State of a pod that is terminating.
+pub(in crate::report) fn terminating(pod: &crate::model::Pod, now: Timestamp) -> Note {
+    let message = match &pod.deletion {
+        // Its kubelet is done with it: it waits for neither the grace period nor the node.
+        Some(deletion) if pod.phase.is_terminal() && !deletion.finalizers.is_empty() => {
+            let finalizers = deletion.finalizers.iter().map(ToString::to_string);
+            format!(
+                "ended, finalizers {}",
+                finalizers.collect::<Vec<_>>().join(", ")
+            )
+        }
+        Some(deletion) if deletion.at > now => {
+            let left = deletion.at.duration_since(now);
+            format!("grace period ends {}", after(left.as_secs()))
+        }
+        Some(deletion) => {
+            let since = human_duration(now.duration_since(deletion.at));
+            format!("grace over since {since}")
+        }
+        None => "terminating".to_owned(),
+    };
+    NoteCode::Terminating.note(message)
+}
+
+fn evicted_anyway(impact: &PodImpact<'_>, now: Timestamp) -> Option<Note> {
+    // A pod that is terminating is not evicted again.
+    if impact.verdict == Verdict::Terminating {
+        return None;
+    }
+    let (owner, at) = impact.causes.iter().find_map(|cause| {
+        let owner = match cause.origin {
+            // The note is about a taint that evicts the pod even without the proposed ones.
+            Origin::Proposed(_) => return None,
+            Origin::Rule(name) => format!("rule {name}"),
+            Origin::ResourceSlice(_) => format!("taint {} of the driver", cause.taint),
+        };
+        Some((owner, cause.at))
+    })?;
+    let when = after(at.as_second().saturating_sub(now.as_second()));
+    Some(NoteCode::EvictedAnyway.note(format!("{owner} evicts it {when}")))
+}
+
+/// Reason why the controller does not evict a pod.
+pub(in crate::report) fn not_evicted(reason: NotEvicted) -> Note {
+    let (code, message) = match reason {
+        NotEvicted::EffectDoesNotEvict => (NoteCode::EffectDoesNotEvict, "effect does not evict"),
+        NotEvicted::NotScheduled => (NoteCode::NotScheduled, "no node yet"),
+        NotEvicted::PodGroupReservation => (
+            NoteCode::PodGroupReservation,
+            "claim reserved only for its PodGroup",
+        ),
+        NotEvicted::NotOwned => (NoteCode::NotOwned, "claim not generated for this pod"),
+        NotEvicted::ExtendedResource => (NoteCode::ExtendedResource, "extended resource"),
+        NotEvicted::HiddenByStaleReservation => (
+            NoteCode::HiddenByStaleReservation,
+            "hidden by an outdated entry in reservedFor",
+        ),
+        NotEvicted::ClaimNotInStatus => (
+            NoteCode::ClaimNotInStatus,
+            "for now: claim missing in its status",
+        ),
+    };
+    code.note(message)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -301,19 +394,19 @@ mod tests {
     fn pods_are_in_the_order_of_their_severity_and_those_that_stay_are_last() {
         let report = Example::new().report();
         let model = &report.affected_pods[0];
-        let pod = |name: &str, seconds, hazard: &str, outcome| Pod {
+        let pod = |name: &str, seconds, hazard: Hazard, outcome| Pod {
             name: name.to_owned(),
             outcome,
             evict_in_seconds: Some(seconds),
-            hazards: vec![hazard.parse().unwrap()],
+            hazards: vec![hazard],
             severity: Severity::Warning,
             ..model.clone()
         };
         let pods = [
-            pod("late", 300, "PdbViolated", Outcome::EvictedLater),
-            pod("soon", 5, "LocalData", Outcome::EvictedLater),
-            pod("stays", 0, "Critical", Outcome::Tolerates),
-            pod("third", 60, "Unmanaged", Outcome::EvictedLater),
+            pod("late", 300, Hazard::PdbViolated, Outcome::EvictedLater),
+            pod("soon", 5, Hazard::LocalData, Outcome::EvictedLater),
+            pod("stays", 0, Hazard::Critical, Outcome::Tolerates),
+            pod("third", 60, Hazard::Unmanaged, Outcome::EvictedLater),
         ];
         let names: Vec<&str> = sorted(pods.iter()).iter().map(|it| &*it.name).collect();
         assert_eq!(names, ["late", "third", "soon", "stays"]);

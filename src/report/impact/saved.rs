@@ -1,92 +1,113 @@
 //! Reports that were saved and are read back, as the facts that decisions are made on.
 
-use super::view::{Device, ImpactReport, Pod, Selector, TaintImpact};
-use crate::assess::{DeviceFacts, ImpactFacts, PodFacts};
+use serde::Deserialize;
+
+use super::view::Selector;
+use crate::assess::{DeviceFacts, ImpactFacts, Outcome, PodFacts};
 use crate::engine::ProposedTaint;
 use crate::model::{self, DeviceSelector, Gap, NamespacedName};
 use crate::report::metadata::{API_VERSION, Affects, Incomplete};
-use crate::report::taint::{Taint, TaintSource};
+use crate::report::taint::{Taint, TaintSource, Time};
 
 /// Why a text is no report that a change could be compared with.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum UnreadableReport {
-    /// Not JSON, or not this document.
-    #[error("it is not an impact report: {0}")]
-    NotAReport(String),
-    /// A report of another kind.
-    #[error("it is of kind {found}, not ImpactReport")]
-    OtherKind {
-        /// The kind in it.
-        found: String,
-    },
-    /// A report of another version.
-    #[error("its apiVersion is {found}; this plugin reads {API_VERSION}")]
-    OtherVersion {
-        /// The version in it.
-        found: String,
-    },
+#[error("{0}")]
+pub struct UnreadableReport(String);
+
+/// The fields of an impact report on which decisions are made; those of a later version are ignored.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct SavedReport {
+    proposed_taints: Vec<SavedTaint>,
+    affected_pods: Vec<SavedPod>,
+    selected_devices: Vec<SavedDevice>,
+    incomplete: Vec<Incomplete>,
 }
 
-/// Reads a report that was written as JSON.
+#[derive(Deserialize)]
+struct SavedTaint {
+    rule: Option<String>,
+    selector: Option<Selector>,
+    taint: Taint,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct SavedPod {
+    namespace: String,
+    name: String,
+    uid: String,
+    outcome: Outcome,
+    eviction_time: Option<Time>,
+    evict_in_seconds: Option<i64>,
+    causes: Vec<SavedCause>,
+}
+
+#[derive(Deserialize)]
+struct SavedCause {
+    taint: Taint,
+}
+
+#[derive(Deserialize)]
+struct SavedDevice {
+    device: String,
+}
+
+/// Reads a report that was written as JSON. Data unknown when it was written is unknown here, too.
 ///
 /// # Errors
 ///
 /// When it is none.
 pub fn parse(text: &str) -> Result<ImpactFacts, UnreadableReport> {
-    let not = |error: serde_json::Error| UnreadableReport::NotAReport(error.to_string());
+    let not =
+        |error: serde_json::Error| UnreadableReport(format!("it is not an impact report: {error}"));
     let value: serde_json::Value = serde_json::from_str(text).map_err(not)?;
     let field = |name: &str| value[name].as_str().unwrap_or_default().to_owned();
     let (kind, version) = (field("kind"), field("apiVersion"));
     // Before the fields: another version would be refused for the first field that differs.
     if !version.is_empty() && version != API_VERSION {
-        return Err(UnreadableReport::OtherVersion { found: version });
+        let message = format!("its apiVersion is {version}; this plugin reads {API_VERSION}");
+        return Err(UnreadableReport(message));
     }
     if !kind.is_empty() && kind != "ImpactReport" {
-        return Err(UnreadableReport::OtherKind { found: kind });
+        let message = format!("it is of kind {kind}, not ImpactReport");
+        return Err(UnreadableReport(message));
     }
-    let report: ImpactReport = serde_json::from_value(value).map_err(not)?;
-    Ok(ImpactFacts::from(&report))
+    let report: SavedReport = serde_json::from_value(value).map_err(not)?;
+    let device = |device: SavedDevice| DeviceFacts {
+        name: device.device,
+    };
+    Ok(ImpactFacts {
+        taints: report.proposed_taints.into_iter().map(proposed).collect(),
+        pods: report.affected_pods.iter().map(pod).collect(),
+        devices: report.selected_devices.into_iter().map(device).collect(),
+        gaps: report.incomplete.into_iter().map(gap).collect(),
+    })
 }
 
-impl From<&ImpactReport> for ImpactFacts {
-    /// Facts of a report. Data unknown when it was written is unknown here, too.
-    fn from(report: &ImpactReport) -> Self {
-        Self {
-            taints: report.proposed_taints.iter().map(proposed).collect(),
-            pods: report.affected_pods.iter().map(pod).collect(),
-            devices: report.selected_devices.iter().map(device).collect(),
-            gaps: report.incomplete.iter().map(gap).collect(),
-        }
-    }
-}
-
-fn proposed(impact: &TaintImpact) -> ProposedTaint {
+fn proposed(saved: SavedTaint) -> ProposedTaint {
     ProposedTaint {
-        rule: impact.rule.as_deref().map(Into::into),
-        selector: impact.selector.as_ref().map(selector),
-        taint: taint(&impact.taint),
+        rule: saved.rule.as_deref().map(Into::into),
+        selector: saved.selector.map(selector),
+        taint: model::Taint {
+            key: saved.taint.key,
+            value: saved.taint.value,
+            effect: saved.taint.effect.as_str().into(),
+            time_added: saved.taint.time_added.map(|time| time.0),
+        },
     }
 }
 
-fn taint(taint: &Taint) -> model::Taint {
-    model::Taint {
-        key: taint.key.clone(),
-        value: taint.value.clone(),
-        effect: taint.effect.as_str().into(),
-        time_added: taint.time_added.map(|time| time.0),
-    }
-}
-
-fn selector(selector: &Selector) -> DeviceSelector {
+fn selector(selector: Selector) -> DeviceSelector {
     DeviceSelector {
         driver: selector.driver.as_deref().map(Into::into),
         pool: selector.pool.as_deref().map(Into::into),
         device: selector.device.as_deref().map(Into::into),
-        unknown_fields: selector.unknown_fields.clone(),
+        unknown_fields: selector.unknown_fields,
     }
 }
 
-fn pod(pod: &Pod) -> PodFacts {
+fn pod(pod: &SavedPod) -> PodFacts {
     let first = pod.causes.first().map(|cause| &cause.taint);
     let is_of_rule = |taint: &&Taint| taint.source == TaintSource::DeviceTaintRule;
     let first_rule = first.filter(is_of_rule);
@@ -103,23 +124,16 @@ fn pod(pod: &Pod) -> PodFacts {
     }
 }
 
-fn device(device: &Device) -> DeviceFacts {
-    DeviceFacts {
-        name: device.device.clone(),
-    }
-}
-
-fn gap(gap: &Incomplete) -> Gap {
+fn gap(gap: Incomplete) -> Gap {
     Gap {
-        what: gap.missing.clone(),
-        why: gap.message.clone(),
+        what: gap.missing,
+        why: gap.message,
         affects: match gap.affects {
             Affects::Evictions => model::Affects::Evictions,
             Affects::Details => model::Affects::Details,
         },
     }
 }
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,7 +147,11 @@ mod tests {
 
     #[test]
     fn a_report_is_read_back_unless_it_is_another() {
-        let read = parse(&text(|_| ())).unwrap();
+        let later = |value: &mut serde_json::Value| {
+            value["affectedPods"][0]["hazards"] = serde_json::json!(["FromTheFuture"]);
+            value["affectedPods"][0]["fromTheFuture"] = true.into();
+        };
+        let read = parse(&text(later)).unwrap();
         let written = Example::new().facts();
         assert_eq!((&read.taints, &read.gaps), (&written.taints, &written.gaps));
         assert_eq!(read.pods, written.pods);

@@ -1,17 +1,13 @@
 //! Reports of evictions that hurt others.
 
-use crate::assess::Basis;
-use crate::assess::Limits;
-use crate::assess::Severity;
-use crate::assess::{Guard, Wholes};
+use crate::assess::{Basis, Guard, Hazard, Limits, Severity, Wholes};
 use crate::engine::{ProposedTaint, Semantics, preview};
 use crate::model::{
     ClaimSpec, ConsumerReference, CounterSet, CounterUse, Device, DeviceAmount, DeviceClass,
     DeviceRequest, DeviceTerms, Effect, Gap, Kind, Operator, PodClaim, Pool, Reading, ReplicaSet,
     RequestKind, RequestTerms, ResourceSlice, SliceNodes, SliceTerms, Snapshot, Toleration,
 };
-use crate::report::ImpactReport;
-use crate::report::testing;
+use crate::report::{ImpactReport, testing};
 
 /// Node 7 has two halves of one card, one of them used by train-0 and the other by infer-0.
 fn snapshot() -> Snapshot {
@@ -160,29 +156,15 @@ fn a_pod_without_replacement_that_leaves_others_behind_says_both() {
         ],
     );
     assert_eq!(report.affected_pods.len(), 1);
-    assert_eq!(
-        report.affected_pods[0].hazards,
-        ["no-replacement", "sibling-in-use"]
-    );
+    let hazards = [Hazard::NoReplacement, Hazard::SiblingInUse];
+    assert_eq!(report.affected_pods[0].hazards, hazards);
     assert_eq!(report.affected_pods[0].severity, Severity::Warning);
-    assert_eq!(
-        report.siblings[0].pods,
-        [testing::reference("team-a/infer-0")]
-    );
-    let available = report.replacements.available.as_ref().unwrap();
-    assert_eq!(
-        (
-            available.available_device_count,
-            available.class_device_count
-        ),
-        (0, 2)
-    );
-    let tripped: Vec<bool> = report
-        .guard_results
-        .iter()
-        .map(|guard| guard.tripped)
-        .collect();
-    assert_eq!(tripped, [true, false, true, false]);
+    let assessment = &report.assessment;
+    assert_eq!(assessment.siblings[0].pods, ["team-a/infer-0"]);
+    let available = assessment.replacements.available.as_ref().unwrap();
+    assert_eq!(available.available_device_count.exact(), Some(0));
+    assert_eq!(available.class_device_count.exact(), Some(2));
+    assert_eq!(tripped(&report), [true, false, true, false]);
     assert_eq!(report.incomplete, []);
 }
 
@@ -203,11 +185,9 @@ fn where_all_find_another_place_nothing_is_said() {
     let guards = ["claims.unplaceable>0", "devices.available<=50%"];
     let report = report(alone(OF_DRIVER), &[], &guards);
     assert_eq!(codes(&report), [""; 0]);
-    assert_eq!(
-        report.replacements.claim_replacements[0].placeable,
-        Some(true)
-    );
-    assert_eq!(report.assessment.replacements.lines(), [""; 0]);
+    let replacements = &report.assessment.replacements;
+    assert_eq!(replacements.claims[0].placeable, Some(true));
+    assert_eq!(replacements.lines(), [""; 0]);
     // One of two is left.
     assert_eq!(tripped(&report), [false, true]);
 }
@@ -215,16 +195,13 @@ fn where_all_find_another_place_nothing_is_said() {
 fn codes(report: &ImpactReport) -> Vec<String> {
     let pods = report.affected_pods.iter();
     pods.flat_map(|pod| &pod.hazards)
-        .map(ToString::to_string)
+        .map(|hazard| hazard.code().to_owned())
         .collect()
 }
 
 fn tripped(report: &ImpactReport) -> Vec<bool> {
-    report
-        .guard_results
-        .iter()
-        .map(|guard| guard.tripped)
-        .collect()
+    let guards = report.assessment.guards.iter();
+    guards.map(|guard| guard.tripped).collect()
 }
 
 /// Missing data of the report.
@@ -279,7 +256,7 @@ fn what_every_answer_needs_is_named_by_its_own_gap() {
         let report = report_of(&reading, &["claims.unplaceable>0"]);
         assert_eq!(codes(&report), [""; 0], "{kind}");
         assert_eq!(tripped(&report), [true], "{kind}");
-        let unknown = report.guard_results[0].missing.as_deref();
+        let unknown = report.assessment.guards[0].missing.as_deref();
         assert_eq!(unknown, Some(kind.plural()));
         let missing: Vec<&str> = missing(&report).iter().map(|(what, _)| *what).collect();
         assert_eq!(missing, [kind.plural()]);
@@ -302,7 +279,7 @@ fn what_may_not_be_read_is_told_as_whoever_tried_tells_it() {
         )]
     );
     assert_eq!(
-        report.guard_results[0].missing.as_deref(),
+        report.assessment.guards[0].missing.as_deref(),
         Some("replacements")
     );
 }
@@ -362,10 +339,15 @@ fn what_nobody_can_say_is_named_and_is_no_no() {
         let report = report(snapshot, &[], &GUARDS);
         assert_eq!(codes(&report), [""; 0], "{why}");
         assert_eq!(tripped(&report), [true, true], "{why}");
-        let claim = &report.replacements.claim_replacements[0];
+        let claim = &report.assessment.replacements.claims[0];
         assert_eq!(claim.placeable, None, "{why}");
         assert!(claim.unknown[0].contains(why), "{:?}", claim.unknown);
-        let is_open = report.assessment.totals.devices_available.most().is_none();
+        let is_open = report
+            .assessment
+            .totals
+            .available_device_count
+            .most()
+            .is_none();
         assert_eq!(is_open, why.starts_with("pool"), "{why}");
         let [("replacements", told)] = missing(&report)[..] else {
             panic!("{why}: {:?}", missing(&report));
@@ -388,7 +370,7 @@ fn where_nobody_is_evicted_nothing_is_missing() {
     assert_eq!(missing(&report), []);
     assert_eq!(tripped(&report), [true]);
     assert_eq!(
-        report.guard_results[0].missing.as_deref(),
+        report.assessment.guards[0].missing.as_deref(),
         Some("device classes, nodes, or results of expressions")
     );
 }
@@ -413,5 +395,5 @@ fn a_shared_device_that_others_keep_is_told_to_those_who_leave() {
     let report = report(snapshot, &[], &[]);
     let mut pods = report.affected_pods.iter();
     let leaves = pods.find(|pod| pod.name == "train-0").unwrap();
-    assert!(leaves.hazards.iter().any(|it| *it == "sibling-in-use"));
+    assert!(leaves.hazards.contains(&Hazard::SiblingInUse));
 }

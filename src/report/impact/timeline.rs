@@ -8,7 +8,7 @@ use super::rows::after;
 use super::view::{ImpactReport, Pod};
 use crate::naming::phrase::counted;
 use crate::report::table::{Chart, Moment};
-use crate::report::time::Time;
+use crate::report::taint::Time;
 
 /// More moments than these are shown in spans of equal length.
 const MOMENTS: usize = 8;
@@ -119,7 +119,7 @@ impl<'a> Timeline<'a> {
     pub(super) fn pictures(&self) -> Vec<Chart> {
         let now = self.report.metadata.observed();
         let totals = &self.report.assessment.totals;
-        let is_whole = totals.pods.exact().is_some();
+        let is_whole = totals.evicted_pod_count.exact().is_some();
         let can_end = totals.pods_on_lost_nodes.is_none() && totals.pods_without_driver.is_none();
         let gone = self.leaving.iter().map(|it| it.gone).max();
         let gone = gone.map_or(0, |gone| gone.duration_since(now.0).as_secs());
@@ -250,8 +250,8 @@ mod tests {
         assert_eq!(moments.collect::<Vec<_>>(), expected);
         let end = (120, "+2m: the last pod is gone".to_owned());
         assert_eq!(picture(&few).end, Some(end));
-        let pods = &mut few.assessment.totals.pods;
-        *pods = pods.or_more();
+        let pods = &mut few.assessment.totals.evicted_pod_count;
+        *pods = pods.or_more().into();
         assert!(picture(&few).end.is_none() && picture(&few).note.contains("incomplete"));
         let many: Vec<(i64, i64)> = (0..100).map(|seconds| (seconds * 10, 1)).collect();
         let moments = picture(&report(&many)).moments;

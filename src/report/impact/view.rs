@@ -5,26 +5,20 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::budgets::Budget;
-use super::finding::{Finding, HazardCode};
-use super::published::Published;
-use super::replacements::Replacements;
-use super::siblings::Sibling;
-use crate::assess::{Assessment, Outcome, Severity, TaintCounts};
+use super::rows::NoteCode;
+use crate::assess::{Assessment, Finding, Hazard, Outcome, Severity, TaintCounts};
 use crate::decide::publish::ControllerAnswer;
 use crate::engine;
-use crate::model::DeviceSelector;
-use crate::report::bounds::Bounds;
-use crate::report::guard::GuardResult;
+use crate::engine::disruption::{BudgetAnswer, BudgetImpact};
+use crate::model::{DeviceSelector, PodDisruptionBudget};
+use crate::naming::phrase::counted;
 use crate::report::metadata::{API_VERSION, Incomplete, Metadata, Warning};
-use crate::report::reference::{ObjectReference, Owner};
-use crate::report::taint::Taint;
-use crate::report::time::Time;
+use crate::report::taint::{Condition, ObjectReference, Owner, Taint, Time};
 
 /// Report of `preview`: the pods that the proposed taints would affect, and when.
 ///
 /// Within one apiVersion, fields and enumeration values are only added: ignore those that you do not know.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ImpactReport {
     /// Version of this schema.
@@ -37,36 +31,23 @@ pub struct ImpactReport {
     pub metadata: Metadata,
     /// The proposed taints: one per rule, existing or not, in the order of the arguments.
     pub proposed_taints: Vec<TaintImpact>,
-    /// Counts over all proposed taints; each object is counted once.
-    pub summary: Summary,
     /// Every pod with a claim that holds a selected device, including pods that are not evicted. Ordered by
     /// namespace and name.
     pub affected_pods: Vec<Pod>,
     /// Every device that a proposed taint selects, published or allocated. Ordered by name.
     pub selected_devices: Vec<Device>,
     /// PodDisruptionBudgets that match evicted pods, ordered by namespace and name.
-    #[serde(default)]
     pub budgets: Vec<Budget>,
-    /// Every workload that loses pods, ordered by namespace, kind and name; without bare pods.
-    #[serde(default)]
-    pub workloads: Vec<Workload>,
-    /// Reallocation of the claims of evicted pods.
-    #[serde(default)]
-    pub replacements: Replacements,
-    /// Devices that share hardware with a selected device and stay in use, each with its pods that would not be
-    /// evicted. Ordered by name.
-    #[serde(default)]
-    pub siblings: Vec<Sibling>,
     /// With `preview --publish`: the rules that it created, and what the eviction controller reported on each, in the order of
     /// proposedTaints. Absent otherwise.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub published_rules: Vec<Published>,
-    /// The guards that were given, and whether each tripped.
-    pub guard_results: Vec<GuardResult>,
+    /// Counts, guards, replacements and shared hardware.
+    #[serde(flatten)]
+    pub assessment: Assessment,
     /// Warnings that do not prevent the report.
     pub warnings: Vec<Warning>,
-    /// Data that could not be read or evaluated. The counts that depend on missing data are listed in the fields
-    /// `bounds` of the report.
+    /// Data that could not be read or evaluated. The counts that depend on it are null.
     pub incomplete: Vec<Incomplete>,
     /// True if tables have a row for each workload.
     #[serde(skip)]
@@ -74,13 +55,10 @@ pub struct ImpactReport {
     /// Messages of the controller about the published rules, for text.
     #[serde(skip)]
     pub answers: Vec<ControllerAnswer>,
-    /// Source of the report, for text and decisions; of a report that was read back, nothing is known.
-    #[serde(skip)]
-    pub assessment: Assessment,
 }
 
 /// Impact of one proposed taint, regardless of the other proposed taints.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TaintImpact {
     /// Name of the rule; null if it does not exist yet.
@@ -88,44 +66,19 @@ pub struct TaintImpact {
     /// Devices that the rule selects; null if the rule has no selector.
     pub selector: Option<Selector>,
     /// Devices that the selector matches in this version of Kubernetes.
-    #[serde(default)]
-    pub selector_scope: SelectorScope,
+    #[serde(skip)]
+    pub selector_scope: engine::SelectorScope,
     /// The proposed taint; a proposed effect None is shown as NoExecute.
     pub taint: Taint,
     /// Counts that the eviction controller would report if the proposed taint were the only one.
-    pub counts: Counts,
+    pub counts: TaintCounts,
     /// Message that the eviction controller would write to the condition EvictionInProgress if the effect was
     /// None. Null if the proposed effect is neither None nor NoExecute, or if one of the counts is unknown.
     pub controller_message: Option<String>,
     /// Why controllerMessage is null although the eviction controller would write a message; absent
     /// otherwise.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub controller_message_unknown: Option<String>,
-}
-
-/// Devices that a selector matches in this version of Kubernetes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum SelectorScope {
-    /// The devices that match the fields of the selector.
-    #[default]
-    Described,
-    /// Every device of every driver.
-    EveryDevice,
-    /// No device: the rule has no selector, and in this version a rule without a selector selects nothing.
-    NoDevice,
-    /// The rule has no selector: it evicts no pods, but the scheduler treats every device as tainted.
-    EveryDeviceForTheScheduler,
-}
-
-impl From<engine::SelectorScope> for SelectorScope {
-    fn from(scope: engine::SelectorScope) -> Self {
-        match scope {
-            engine::SelectorScope::Described => Self::Described,
-            engine::SelectorScope::EveryDevice => Self::EveryDevice,
-            engine::SelectorScope::NoDevice => Self::NoDevice,
-            engine::SelectorScope::EveryDeviceForTheScheduler => Self::EveryDeviceForTheScheduler,
-        }
-    }
 }
 
 /// Devices that a rule selects: those that match every field that is not null.
@@ -155,143 +108,8 @@ impl From<&DeviceSelector> for Selector {
     }
 }
 
-/// Counts that the eviction controller would report for one proposed taint.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Counts {
-    /// Selected devices in the newest generation of each pool.
-    pub published_device_count: usize,
-    /// Number of allocation results that name a selected device. A device can have several: one for each
-    /// share, and one for each request with admin access.
-    pub allocation_count: usize,
-    /// Pods that would be evicted, now or later; pods that are already terminating are not counted.
-    pub evicted_pod_count: usize,
-    /// Namespaces of the pods that would be evicted.
-    pub namespace_count: usize,
-    /// Bounds of the counts in this object that are not exact; absent if all are exact.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub bounds: Vec<Bounds>,
-    /// The counts from which these were written, for words.
-    #[serde(skip)]
-    pub known: TaintCounts,
-}
-
-/// Counts over all proposed taints; each object is counted once.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Summary {
-    /// Devices that a proposed taint selects, published or allocated.
-    pub device_count: usize,
-    /// Claims that hold a selected device.
-    pub claim_count: usize,
-    /// Pods that would be evicted, now or later.
-    pub evicted_pod_count: usize,
-    /// Pods with the outcome EvictedNow: they would be evicted at once.
-    pub evicted_now_pod_count: usize,
-    /// Pods with the outcome EvictedLater: they would be evicted later.
-    pub evicted_later_pod_count: usize,
-    /// Pods with the outcome Tolerates: they use a selected device and tolerate the proposed taints forever.
-    pub tolerating_pod_count: usize,
-    /// Pods that use a selected device and are already terminating.
-    pub terminating_pod_count: usize,
-    /// Pods with the outcome NotEvicted: the proposed taints do not evict them, for a reason other than a
-    /// toleration. Terminating pods are counted separately.
-    pub not_evicted_pod_count: usize,
-    /// Pods that would be evicted and that are system-critical (hazard Critical).
-    #[serde(default)]
-    pub critical_pod_count: usize,
-    /// Pods that would be evicted and that nothing recreates (hazard Unmanaged).
-    #[serde(default)]
-    pub unmanaged_pod_count: usize,
-    /// Namespaces of the pods that would be evicted.
-    pub namespace_count: usize,
-    /// Nodes of the pods that would be evicted.
-    pub node_count: usize,
-    /// Workloads of the pods that would be evicted; a pod without a controller counts as a workload.
-    pub workload_count: usize,
-    /// PodDisruptionBudgets that the evictions would violate.
-    #[serde(default)]
-    pub violated_budget_count: usize,
-    /// Workloads with interchangeable replicas, such as Deployments, that would have no ready pod left.
-    #[serde(default)]
-    pub down_workload_count: usize,
-    /// Numbers of evicted pods, by the severity of the worst hazard of each.
-    #[serde(default)]
-    pub severities: Severities,
-    /// Claims that cannot be reallocated when their pods are evicted; each claim is checked as if no other claim were
-    /// reallocated. For these claims, `placeable` is false in replacements.claimReplacements.
-    #[serde(default)]
-    pub unplaceable_claim_count: usize,
-    /// Devices that claims without tolerations could still get with the taints, counted in the DeviceClasses of the selected
-    /// devices.
-    /// Includes shareable devices with capacity left.
-    #[serde(default)]
-    pub available_device_count: usize,
-    /// All devices in the DeviceClasses of the selected devices, available or not.
-    #[serde(default)]
-    pub class_device_count: usize,
-    /// When the first pod would be evicted; a time in the past means at once. Null if no pod would be
-    /// evicted.
-    pub first_eviction_time: Option<Time>,
-    /// When the last pod would be evicted; a time in the past means at once. Null if no pod would be evicted.
-    pub last_eviction_time: Option<Time>,
-    /// Bounds of the counts in this object that are not exact; absent if all are exact.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub bounds: Vec<Bounds>,
-}
-
-/// Numbers of evicted pods, by the severity of the worst hazard of each.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Severities {
-    /// Evicted pods without a known hazard.
-    pub ok_pod_count: usize,
-    /// Evicted pods whose worst hazard has severity Notice.
-    pub notice_pod_count: usize,
-    /// Evicted pods whose worst hazard has severity Warning.
-    pub warning_pod_count: usize,
-    /// Evicted pods whose worst hazard has severity Danger.
-    pub danger_pod_count: usize,
-}
-
-/// A workload that loses pods.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Workload {
-    /// The workload's namespace.
-    pub namespace: String,
-    /// Kind of the workload, such as Deployment.
-    pub kind: String,
-    /// The workload's name.
-    pub name: String,
-    /// Desired pods of the workload; null if its kind has no field for this, or if the workload was not read.
-    pub replicas: Option<i32>,
-    /// Ready pods of the workload; null if its kind has no field for this, or if the workload was not read.
-    pub ready_replicas: Option<i32>,
-    /// Pods of the workload that would be evicted, now or later.
-    pub evicted_pod_count: usize,
-    /// Ready pods of the workload that would be left after the evictions; null if unknown, or if the pods
-    /// are not interchangeable replicas, as in a Job.
-    pub ready_replicas_left: Option<i32>,
-}
-
-impl Workload {
-    pub(super) fn new(impact: &engine::WorkloadImpact<'_>) -> Self {
-        let workload = impact.workload.map(|(_, workload)| workload);
-        Self {
-            namespace: impact.name.namespace.to_string(),
-            kind: impact.owner.kind.to_string(),
-            name: impact.name.name.to_string(),
-            replicas: workload.and_then(|workload| workload.replicas),
-            ready_replicas: workload.and_then(|workload| workload.ready),
-            evicted_pod_count: impact.pods.len(),
-            ready_replicas_left: impact.left(),
-        }
-    }
-}
-
 /// One pod and its outcome.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Pod {
     /// The pod's namespace.
@@ -322,26 +140,20 @@ pub struct Pod {
     /// The object at the top of the pod's owner chain, such as a Deployment; null for a bare pod, or if an
     /// owner was not read.
     pub workload: Option<Owner>,
-    /// Quality of service: Guaranteed, Burstable or BestEffort; null if the server has not set it.
-    pub qos_class: Option<String>,
-    /// Scheduling priority of the pod.
-    pub priority: i32,
-    /// Name of the priority class; empty if the pod has none.
-    pub priority_class_name: String,
     /// Termination grace period of the pod, in seconds.
     pub grace_period_seconds: i64,
     /// Names of the PodDisruptionBudgets in the pod's namespace that match the pod; absent if there are
     /// none, or if the pod would not be evicted.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub budget_names: Vec<String>,
     /// Hazards of the pod, such as PdbViolated, in a fixed order; empty if none is known. `help hazards`
     /// explains each; there they are written in kebab-case.
-    pub hazards: Vec<HazardCode>,
+    #[schemars(with = "Vec<String>")]
+    pub hazards: Vec<Hazard>,
     /// Severity of the worst known hazard of the pod; Ok if no hazard is known.
-    #[serde(default)]
     pub severity: Severity,
     /// Hazards of the pod, each with its severity and reason, in a fixed order; absent if there are none.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
     /// Why the pod is not evicted, and other notes; empty if there are none.
     pub notes: Vec<Note>,
@@ -364,7 +176,7 @@ impl Pod {
 }
 
 /// A taint that evicts a pod.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Cause {
     /// The taint that evicts the pod; a proposed effect None is shown as NoExecute.
@@ -377,7 +189,7 @@ pub struct Cause {
 }
 
 /// A claim through which a pod uses selected devices.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UsedClaim {
     /// The claim's name, in the pod's namespace.
@@ -387,7 +199,7 @@ pub struct UsedClaim {
 }
 
 /// A device that a claim holds.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AllocatedDevice {
     /// The request of the claim for which the device is allocated, as REQUEST or REQUEST/SUBREQUEST.
@@ -395,12 +207,12 @@ pub struct AllocatedDevice {
     /// The device, as DRIVER/POOL/DEVICE.
     pub device: String,
     /// true if the device is used with admin access; absent otherwise.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub admin_access: bool,
 }
 
 /// A note about a pod.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Note {
     /// Code of the note; stable. Reasons why a pod is not evicted: Tolerates (the pod tolerates the taint), Terminating
@@ -411,13 +223,14 @@ pub struct Note {
     /// hides the pod from the eviction controller) and ClaimNotInStatus (the claim was generated for the pod, but
     /// is missing in the pod's status.resourceClaimStatuses). EvictedAnyway: an existing taint evicts the pod, with or without
     /// the proposed taints.
-    pub reason: String,
+    #[schemars(with = "String")]
+    pub reason: NoteCode,
     /// The note as text.
     pub message: String,
 }
 
 /// A device that a proposed taint selects.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Device {
     /// The device, as DRIVER/POOL/DEVICE.
@@ -432,10 +245,8 @@ pub struct Device {
     pub taints: Vec<Taint>,
     /// When the device becomes free, if every pod uses its whole grace period: an estimate. The report's
     /// observedTime if the device is free now; null if it does not become free, or if unknown.
-    #[serde(default)]
     pub release_time: Option<Time>,
     /// Why the evictions do not free the device, or possibly do not; null if `releaseTime` is set, or if unknown.
-    #[serde(default)]
     pub not_released_reason: Option<NotReleased>,
     /// When it becomes free if the nodes and drivers of its pods are running, where that is not known; for words.
     #[serde(skip)]
@@ -444,9 +255,7 @@ pub struct Device {
 
 /// Why the evictions do not free a device, or may not free it; if several reasons apply, the first in this
 /// table.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub enum NotReleased {
     /// A pod that uses the device is not evicted.
     PodStays,
@@ -492,5 +301,235 @@ impl NotReleased {
             Self::PodMayReturn => "a replacement may get it",
             Self::HardwareMayBeInUse => "the hardware may stay in use",
         }
+    }
+}
+
+/// A PodDisruptionBudget that matches evicted pods. Taint evictions ignore it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Budget {
+    /// The budget's namespace.
+    pub namespace: String,
+    /// The budget's name.
+    pub name: String,
+    /// Disruptions that the budget allows now, as counted by the disruption controller.
+    pub disruptions_allowed: i32,
+    /// Healthy pods among those that the budget counts.
+    pub current_healthy: i32,
+    /// Healthy pods that the budget requires.
+    pub desired_healthy: i32,
+    /// All pods that the budget counts, healthy or not; with 0, the budget never allows a disruption.
+    pub expected_pods: i32,
+    /// Running pods that the budget matches and that would be evicted, now or later.
+    pub evicted_pod_count: usize,
+    /// Evicted pods whose eviction the Eviction API would have refused. The count assumes that pods are
+    /// evicted in the order of their eviction times, and that pods with equal times are evicted in the order
+    /// of their names.
+    pub refused_pod_count: usize,
+    /// Evicted pods that several PodDisruptionBudgets match; the Eviction API refuses to evict such pods.
+    pub ambiguous_pod_count: usize,
+    /// Why the budget allows no disruption now; null if it allows one.
+    pub message: Option<String>,
+}
+
+impl Budget {
+    pub(super) fn new(impact: &BudgetImpact<'_>) -> Self {
+        let budget = impact.budget;
+        let status = &budget.status;
+        // The eviction API evicts pods that do not run without a look at budgets, so that they use up nothing.
+        let asked = impact
+            .pods
+            .len()
+            .saturating_sub(impact.count(BudgetAnswer::NotAsked));
+        Self {
+            namespace: budget.name.namespace.to_string(),
+            name: budget.name.name.to_string(),
+            disruptions_allowed: status.disruptions_allowed,
+            current_healthy: status.current_healthy,
+            desired_healthy: status.desired_healthy,
+            expected_pods: status.expected_pods,
+            evicted_pod_count: asked,
+            refused_pod_count: impact.count(BudgetAnswer::Refused),
+            ambiguous_pod_count: impact.count(BudgetAnswer::Ambiguous),
+            message: message(budget),
+        }
+    }
+
+    /// True if a pod is evicted, or may be, that it would have kept.
+    pub fn is_violated(&self) -> bool {
+        self.refused_pod_count > 0 || self.ambiguous_pod_count > 0
+    }
+
+    /// Allowed disruptions and evictions, in one line.
+    pub fn line(&self) -> String {
+        let allowed = usize::try_from(self.disruptions_allowed).unwrap_or_default();
+        let name = format!("{}/{}", self.namespace, self.name);
+        let evicted = self.evicted_pod_count;
+        let text = format!(
+            "{name} allows {}, {evicted} needed",
+            counted(allowed, "disruption")
+        );
+        let others = (self.ambiguous_pod_count > 0).then_some(
+            "another PodDisruptionBudget matches the same pods, so the Eviction API would return an error",
+        );
+        let reasons: Vec<&str> = self.message.as_deref().into_iter().chain(others).collect();
+        if reasons.is_empty() {
+            text
+        } else {
+            format!("{text}: {}", reasons.join("; "))
+        }
+    }
+}
+
+/// Reason why a budget allows no disruption; absent where it does.
+///
+/// Upstream: `checkAndDecrement` in `pkg/registry/core/pod/storage/eviction.go`.
+fn message(budget: &PodDisruptionBudget) -> Option<String> {
+    let status = &budget.status;
+    // First, as upstream: numbers of an earlier generation are not those of the budget as it is.
+    if !budget.is_counted() {
+        return Some(
+            "the disruption controller has not processed the latest generation of the budget"
+                .to_owned(),
+        );
+    }
+    if status.disruptions_allowed > 0 {
+        return None;
+    }
+    if let Some(failure) = &status.failure {
+        let why = match failure.as_str() {
+            "" => String::new(),
+            failure => format!(": {failure}"),
+        };
+        return Some(format!("its pods cannot be counted{why}"));
+    }
+    if status.expected_pods == 0 {
+        return Some("its status.expectedPods is 0".to_owned());
+    }
+    Some(format!(
+        "it needs {} and has {}",
+        counted(
+            usize::try_from(status.desired_healthy).unwrap_or_default(),
+            "healthy pod"
+        ),
+        status.current_healthy
+    ))
+}
+
+/// A rule with effect None that `preview --publish` created, and the counts that the eviction controller wrote to
+/// the rule's condition.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Published {
+    /// The rule's name.
+    pub rule: String,
+    /// The rule's condition for its current generation; null if the controller did not write it in time.
+    pub condition: Option<Condition>,
+    /// True if the message of the condition is identical to `controllerMessage` in the corresponding entry of
+    /// `proposedTaints`; null if one of these messages is missing.
+    pub agrees: Option<bool>,
+}
+
+impl From<&ControllerAnswer> for Published {
+    fn from(answer: &ControllerAnswer) -> Self {
+        Self {
+            rule: answer.rule.clone(),
+            condition: answer.condition.as_ref().map(Condition::from),
+            agrees: answer.agrees(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::assess::Hazard;
+    use crate::report::testing::Example;
+    use crate::report::{ImpactReport, testing};
+
+    fn budget(namespace: &str, desired: i32, healthy: i32) -> PodDisruptionBudget {
+        testing::budget(namespace, desired, healthy, 2)
+    }
+
+    fn report(budgets: Vec<PodDisruptionBudget>) -> ImpactReport {
+        let mut example = Example::new();
+        example.reading.snapshot.budgets = budgets;
+        example.report()
+    }
+
+    fn hazards<'a>(report: &'a ImpactReport, name: &str) -> &'a [Hazard] {
+        let mut pods = report.affected_pods.iter();
+        &pods.find(|pod| pod.name == name).unwrap().hazards
+    }
+
+    #[test]
+    fn each_pod_that_a_budget_would_have_kept_says_so() {
+        // Two pods of team-a are evicted, train-0 at once and train-1 later.
+        let report = report(vec![budget("team-a", 1, 2)]);
+        assert_eq!(
+            report.assessment.totals.violated_budget_count.exact(),
+            Some(1)
+        );
+        let found = &report.budgets[0];
+        assert_eq!((found.evicted_pod_count, found.refused_pod_count), (2, 1));
+        assert_eq!(found.line(), "team-a/budget allows 1 disruption, 2 needed");
+        assert!(hazards(&report, "train-1").contains(&Hazard::PdbViolated));
+        assert!(!hazards(&report, "train-0").contains(&Hazard::PdbViolated));
+        assert!(!hazards(&report, "infer-0").contains(&Hazard::PdbViolated));
+        let pod = report
+            .affected_pods
+            .iter()
+            .find(|pod| pod.name == "train-0");
+        assert_eq!(pod.unwrap().budget_names, ["budget"]);
+    }
+
+    #[test]
+    fn two_budgets_of_a_pod_are_both_named() {
+        let mut other = budget("team-a", 0, 2);
+        other.name = testing::name("team-a", "another");
+        let report = report(vec![budget("team-a", 0, 2), other]);
+        assert_eq!(
+            report.assessment.totals.violated_budget_count.exact(),
+            Some(2)
+        );
+        let line = report.budgets[1].line();
+        assert!(
+            line.contains("another PodDisruptionBudget matches the same pods"),
+            "{line}"
+        );
+        assert!(hazards(&report, "train-0").contains(&Hazard::PdbAmbiguous));
+        let pod = report
+            .affected_pods
+            .iter()
+            .find(|pod| pod.name == "train-0");
+        assert_eq!(pod.unwrap().budget_names, ["another", "budget"]);
+    }
+
+    #[test]
+    fn budgets_that_were_not_read_are_told_where_somebody_is_evicted() {
+        let mut example = Example::new();
+        example
+            .reading
+            .known
+            .remove(&crate::model::Kind::PodDisruptionBudget);
+        let gaps = |report: &ImpactReport| {
+            let gaps = report.incomplete.iter();
+            gaps.filter(|gap| gap.missing == "poddisruptionbudgets")
+                .count()
+        };
+        assert_eq!(gaps(&example.report()), 1);
+        let violated = example.report().assessment.totals.violated_budget_count;
+        assert_eq!((violated.exact(), violated.least()), (None, 0));
+        example.proposed.taint.effect = "NoSchedule".into();
+        let mut impact = example.impact();
+        impact.pods.clear();
+        let semantics = testing::semantics(37);
+        let basis = crate::assess::Basis::new(&example.reading, &semantics, testing::now());
+        let nobody = ImpactReport::new(&impact, &basis, &crate::assess::Limits::default());
+        assert_eq!(gaps(&nobody), 0);
+        assert_eq!(
+            nobody.assessment.totals.violated_budget_count.exact(),
+            Some(0)
+        );
     }
 }

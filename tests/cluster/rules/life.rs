@@ -94,7 +94,7 @@ fn lowering_asks_nothing_and_reports_cancelled_evictions() {
     block_on(world.tolerant_pod("patient", "gpu-0", 3600));
     let name = world.add(&format!("{KEY}:NoExecute"));
     world.follow(&format!(
-        "0 | kubectl deescalate {name} --to NoSchedule | 1 eviction was pending and is cancelled | configured
+        "0 | kubectl deescalate {name} --to NoSchedule | evictions cancelled: 1 | configured
          0 | deescalate {name} --to None --dry-run=server
          0 | deescalate {name} --to None
          2 | deescalate {name} --to NoSchedule | escalate

@@ -89,10 +89,7 @@ fn a_rule_lives_on_an_older_release() {
     }
 
     let brake = format!("deescalate {name} --to NoSchedule");
-    world
-        .run(&brake)
-        .ended(0)
-        .saying("1 eviction was pending and is cancelled");
+    world.run(&brake).ended(0).saying("evictions cancelled: 1");
     block_on(async {
         plane.force_delete_pod(&world.namespace, "now").await;
         plane.force_delete_pod(&world.namespace, "later").await;
