@@ -24,7 +24,7 @@ use crate::decide::approval::EvictionMethod;
 use crate::decide::choice::{
     Choice, DeviceArguments, DeviceFilterFlags, Purpose, refuse_unknown_on_node,
 };
-use crate::decide::drafts::{RuleAnnotations, with_expiry};
+use crate::decide::draft::{RuleAnnotations, with_expiry};
 use crate::decide::identity::with_identities;
 use crate::decide::proposal::{NamedOwners, ProposedRule};
 use crate::decide::{AddStep, Existing, Proposal, RuleDraft, Terms, add};

@@ -11,7 +11,7 @@ use super::work::pipeline::asking;
 use crate::cluster::Purpose;
 use crate::completion::Values;
 use crate::decide::drain::restorable;
-use crate::decide::others::others;
+use crate::decide::owner::others;
 use crate::decide::question::Question;
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;

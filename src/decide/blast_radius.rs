@@ -1,7 +1,7 @@
 //! Removals broader than the command suggests: several rules, or rules of others.
 
 use super::chooser::Chooser;
-use super::others::others;
+use super::owner::others;
 use super::owner::owner;
 use super::question::Question;
 use crate::model::DeviceTaintRule;

@@ -4,10 +4,10 @@ use std::ops::ControlFlow;
 
 use super::add::{self, AddStep, Terms};
 use super::chooser::gone;
+use super::draft::Writer;
 use super::draft::{RuleDraft, RulePatch};
 use super::effect::{Downgrade, downgrade};
 use super::outcomes::RuleResult;
-use super::writer::Writer;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect, FieldManager, RuleMetadata};
 use crate::naming::device;

@@ -13,7 +13,7 @@ use super::approval::EvictionMethod;
 use super::blast_radius::{deletion, foreign, set_back};
 use super::draft::RuleDraft;
 use super::ledger::RuleGoal;
-use super::others::others;
+use super::owner::others;
 use super::publish::publication;
 use super::question::Question;
 use crate::engine::ProposedTaint;

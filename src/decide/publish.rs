@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::RuleDraft;
-use super::drafts::of_batch;
+use super::draft::of_batch;
 use super::ledger::{may_have_been_created, to_remove};
 use crate::assess::ImpactFacts;
 use crate::assess::defects::upstream;

@@ -29,9 +29,9 @@ use crate::decide::blast_radius::{RemovalApproval, set_back};
 use crate::decide::conflict::refuse_deleted;
 use crate::decide::consent::ImpactLines;
 use crate::decide::identity::refuse_other_hardware;
-use crate::decide::others::note_users;
+use crate::decide::owner::note_users;
 use crate::decide::proposal::{ApprovalResult, NamedOwners, ProposedRule};
-use crate::decide::{Chooser, PlannedChange, Proposal, removal, still_agreed, wait_advice};
+use crate::decide::{Chooser, PlannedChange, Proposal, pending_evictions, removal, still_agreed};
 use crate::engine::settle::{Goal, Patience};
 use crate::error::Failure;
 use crate::model::{DeviceTaintRule, Minor, Uid, Warning};
@@ -229,7 +229,7 @@ impl Pipeline<'_> {
         if let Some(patience) = proposal.waits() {
             // Before the confirmation: a wait that cannot succeed is refused while nothing is changed.
             let last = report.assessment.totals.last_eviction;
-            wait_advice::refuse_too_short(last, patience, view.now)?;
+            pending_evictions::refuse_too_short(last, patience, view.now)?;
         }
         // It costs another read of pods, and only an expected report is compared with it.
         let previewed = match proposal.previewed(view.now) {
@@ -294,7 +294,7 @@ impl Pipeline<'_> {
         let context = self.context;
         let rules = as_changed(&evicting, basis.mutation).await?;
         let names: Vec<String> = rules.iter().map(|rule| rule.name.to_string()).collect();
-        let advice = |seen: &[DeviceTaintRule]| wait_advice::ways_on(&names, seen);
+        let advice = |seen: &[DeviceTaintRule]| pending_evictions::ways_on(&names, seen);
         context.ledger.advise(advice(&rules));
         let wait = Wait {
             goal: Goal::Evicted,

@@ -6,7 +6,7 @@ use super::cluster_view::ClusterView;
 use super::connect::{Live, failed, server_time};
 use crate::cluster::{ClusterError, Detail, Rules};
 use crate::commands::context::Context;
-use crate::decide::existing_rules::rules_named;
+use crate::decide::chooser::rules_named;
 use crate::decide::{Chooser, RuleChoice, SelectedRules};
 use crate::error::Failure;
 use crate::model::DeviceTaintRule;

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::facts::PodClass;
 use super::facts::{IdleWait, UnitFacts, UnitPod, WorkloadState};
-use super::pod_class::PodClass;
-use super::restart::{RestartProgress, RestartState};
 use super::run::{DrainLimits, DrainRun, DrainStep, UnitEnd};
+use super::start::{RestartProgress, RestartState};
 use super::testing::{limits, unit_pod};
 use crate::decide::refused_evictions::EvictionReply;
 use crate::engine::testing::name;

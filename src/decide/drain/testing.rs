@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use super::facts::UnitPod;
-use super::order::{BudgetState, Harm};
-use super::pod_class::{Inclusions, PodClass};
+use super::facts::{BudgetState, Harm};
+use super::facts::{Inclusions, PodClass};
 use super::run::DrainLimits;
-use super::state::unit_hash;
+use super::unit::unit_hash;
 use crate::decide::testing::named;
 use crate::engine::testing::{controller, failure_policy, pod, reading, workload};
 use crate::model::{

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::decide::drain::facts::{IdleWait, UnitFacts, UnitPod, WorkloadState};
-use crate::decide::drain::pod_class::{Inclusions, PodClass};
+use crate::decide::drain::facts::{Inclusions, PodClass};
 use crate::decide::drain::run::{DrainLimits, DrainRun, DrainStep, UnitEnd};
 use crate::decide::drain::testing::unit_pod;
 use crate::decide::refused_evictions::EvictionReply;

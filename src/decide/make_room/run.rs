@@ -6,9 +6,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use super::candidates::explain_pod;
 use super::plan::RoomPlan;
-use super::rules::kept_for;
-use super::waiting_pod::explain_pod;
+use super::plan::kept_for;
 use crate::decide::refused_evictions::{EvictionReply, RefusedEvictions};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{

@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::candidates::{Beneficiary, Immovable, Movability, candidates, rivals};
+use super::candidates::{Eligibility, RoomTarget, eligibility};
 use super::plan::{RoomInput, RoomLimits, RoomPlan, plan};
-use super::rules::{
+use super::plan::{
     TAINT_KEY, covers, drafts, kept_for, lacking, left_of, refuse_lacking, reserved, room_steps,
     taint,
 };
 use super::run::{
     PodProgress, RoomEnd, RoomFacts, RoomRun, RoomStep, RoomView, allocated, progress, with_removal,
 };
-use super::waiting_pod::{Eligibility, RoomTarget, eligibility};
 use crate::assess::Basis;
 use crate::decide::AddStep;
 use crate::decide::refused_evictions::EvictionReply;

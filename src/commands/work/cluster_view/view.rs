@@ -10,7 +10,7 @@ use crate::assess::{Basis, DeviceBasis, Guard};
 use crate::cluster::{Detail, EarlyInputs, ReadMore, preferred_version};
 use crate::commands::work::connect::Live;
 use crate::decide::choice;
-use crate::decide::existing_rules::{rule_named, rules_in};
+use crate::decide::chooser::{rule_named, rules_in};
 use crate::decide::identity::other_hardware;
 use crate::decide::version::release_of;
 use crate::engine::{self, DeviceImpact, Impact, ProposedTaint, Selection, Semantics};
