@@ -1,8 +1,8 @@
 //! `add`: the changes that make the requested rules exist.
 
 use crate::decide::draft::{RuleDraft, RulePatch};
-use crate::decide::effect::refuse_dedicated;
 use crate::decide::owner::owner;
+use crate::decide::proposal::refuse_dedicated;
 use crate::engine::Semantics;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, RuleMetadata};
@@ -45,7 +45,7 @@ pub fn step(
     terms: &Terms<'_>,
 ) -> Result<AddStep, Failure> {
     let Some(rule) = found else {
-        return Ok(AddStep::Create(draft));
+        return Ok(AddStep::create(draft));
     };
     // A change of it would be accepted, and be gone with the rule once its finalizers are removed.
     if rule.metadata.deletion.is_some() {
@@ -60,12 +60,10 @@ pub fn step(
     }
     refuse_other_bonds(&draft, rule)?;
     refuse_dedicated(rule, &draft.taint.effect)?;
-    let patch = patch(&draft, rule, terms);
-    let rule = Box::new(rule.clone());
-    Ok(if patch.is_empty() {
-        AddStep::Keep { draft, rule }
-    } else {
-        AddStep::Change { draft, rule, patch }
+    Ok(AddStep {
+        patch: patch(&draft, rule, terms),
+        existing: Some(Box::new(rule.clone())),
+        draft,
     })
 }
 
@@ -107,68 +105,42 @@ fn missing(
     wanted: &BTreeMap<String, String>,
     present: &BTreeMap<String, String>,
 ) -> BTreeMap<String, String> {
-    let lacks = |(key, value): &(&String, &String)| present.get(*key) != Some(*value);
-    wanted
-        .iter()
-        .filter(lacks)
-        .map(|(key, value)| (key.clone(), value.clone()))
-        .collect()
+    let mut missing = wanted.clone();
+    missing.retain(|key, value| present.get(key) != Some(value));
+    missing
 }
 
 /// Nothing can be added to what is on its way out.
-pub(super) fn being_deleted(rule: &DeviceTaintRule) -> Failure {
+fn being_deleted(rule: &DeviceTaintRule) -> Failure {
     let name = &rule.name;
-    let holders = &rule.metadata.finalizers;
-    let failure = Failure::new(
-        ExitStatus::Failed,
-        format!("rule {name} is being deleted; nothing was changed"),
-    );
-    let failure = if holders.is_empty() {
-        failure
-    } else {
-        let noun = if holders.len() == 1 {
-            "finalizer"
-        } else {
-            "finalizers"
-        };
-        failure.detail(format!(
-            "the deletion waits for {noun} {}",
-            holders.join(", ")
-        ))
-    };
-    failure.hint(format!(
-        "run the same command again after the deletion; to wait for the deletion: kubectl \
-        devicetaint wait {name} --for deleted --ignore-not-found"
+    let text = format!("rule {name} is being deleted; nothing was changed");
+    let wait = format!("kubectl devicetaint wait {name} --for deleted --ignore-not-found");
+    Failure::new(ExitStatus::Failed, text).hint(format!(
+        "run the same command again after the deletion: {wait}"
     ))
 }
 
 /// A rule of that name is there and does something else.
-pub(super) fn different(draft: &RuleDraft, rule: &DeviceTaintRule, existing: Existing) -> Failure {
-    let found = match &rule.selector {
-        Some(selector) => format!("it taints {} with {}", device::format(selector), rule.taint),
-        None => format!("it has taint {} and no selector", rule.taint),
-    };
+fn different(draft: &RuleDraft, rule: &DeviceTaintRule, existing: Existing) -> Failure {
+    let selector = rule.selector.as_ref();
+    let devices = selector.map_or_else(|| "no devices".to_owned(), device::format);
     let failure = Failure::new(
         ExitStatus::Failed,
         format!(
-            "rule {} exists with other content: {found}, but this command would taint {} with {}; nothing was changed",
+            "rule {} exists with other content: it taints {devices} with {}, but this command would taint {} with {}; nothing was changed",
             rule.name,
+            rule.taint,
             device::format(&draft.selector),
             draft.taint
         ),
     );
-    let same_devices =
-        rule.selector.as_ref() == Some(&draft.selector) && rule.taint.key == draft.taint.key;
+    let same_devices = selector == Some(&draft.selector) && rule.taint.key == draft.taint.key;
     if draft.labels.contains_key(RuleMetadata::DRAIN) {
         // A drain changes no rule of others.
-        failure.hint(format!(
-            "if the rule is no longer needed: kubectl devicetaint remove {}",
-            rule.name
-        ))
+        let remove = format!("kubectl devicetaint remove {}", rule.name);
+        failure.hint(format!("if the rule is no longer needed: {remove}"))
     } else if same_devices && existing == Existing::Kept {
-        failure
-            .hint("to change its effect or value, add --overwrite")
-            .hint("to change only its effect, use `escalate` or `deescalate`")
+        failure.hint("to change its effect or value, add --overwrite")
     } else {
         failure.hint("choose another name with --name")
     }
@@ -176,40 +148,24 @@ pub(super) fn different(draft: &RuleDraft, rule: &DeviceTaintRule, existing: Exi
 
 /// Finalizers and owner references are set when a rule is made, and never by a later `add`: what is
 /// asked for and not there is refused, so that nothing is dropped without a word.
-pub(super) fn refuse_other_bonds(draft: &RuleDraft, rule: &DeviceTaintRule) -> Result<(), Failure> {
-    let finalizers = draft.listed("finalizers").iter().filter_map(Value::as_str);
-    let held = &rule.metadata.finalizers;
-    let lacks_finalizer = finalizers
-        .clone()
-        .any(|name| !held.iter().any(|held| held == name));
-    let owners = draft.listed("ownerReferences").iter();
-    let lacks_owner = owners.filter_map(|owner| owner["uid"].as_str()).any(|uid| {
-        !rule
-            .metadata
-            .owners
-            .iter()
-            .any(|owner| owner.as_str() == uid)
-    });
-    for (lacks, what) in [
-        (lacks_finalizer, "finalizers"),
-        (lacks_owner, "ownerReferences"),
-    ] {
-        if lacks {
-            return Err(Failure::new(
-                ExitStatus::Failed,
-                format!(
-                    "rule {} exists, but does not have all metadata.{what} of the manifest; \
-                    nothing was changed",
-                    rule.name
-                ),
-            )
-            .hint(format!(
-                "`add` sets {what} only on new rules; to set them on this rule: kubectl apply -f \
-                FILE"
-            )));
-        }
+fn refuse_other_bonds(draft: &RuleDraft, rule: &DeviceTaintRule) -> Result<(), Failure> {
+    let RuleMetadata {
+        finalizers, owners, ..
+    } = &rule.metadata;
+    let mut wanted = draft.listed("finalizers").iter().filter_map(Value::as_str);
+    let lacks_finalizer = wanted.any(|name| finalizers.iter().all(|it| it.as_str() != name));
+    let wanted = draft.listed("ownerReferences").iter();
+    let mut wanted = wanted.filter_map(|owner| owner["uid"].as_str());
+    let lacks_owner = wanted.any(|uid| owners.iter().all(|it| it.as_str() != uid));
+    if !lacks_finalizer && !lacks_owner {
+        return Ok(());
     }
-    Ok(())
+    let text = format!(
+        "rule {} exists, but does not have all finalizers and ownerReferences of the manifest; \
+        nothing was changed",
+        rule.name
+    );
+    Err(Failure::new(ExitStatus::Failed, text).hint("to set them: kubectl apply -f FILE"))
 }
 
 /// Refuses fields whose effect is not known: the server may drop them, or taint other devices.
@@ -229,76 +185,52 @@ pub(super) fn refuse_unknown_fields(draft: &RuleDraft) -> Result<(), Failure> {
 /// Fields of the spec that may change what it does, in a way that was not looked at.
 fn unknown_fields(draft: &RuleDraft) -> Vec<String> {
     // Below spec alone, since nothing else of a manifest changes which devices are tainted and how.
-    const SPEC: [&str; 2] = ["deviceSelector", "taint"];
-    const SELECTOR: [&str; 3] = ["device", "driver", "pool"];
-    const TAINT: [&str; 4] = ["effect", "key", "timeAdded", "value"];
+    const KNOWN: [(&str, &[&str]); 3] = [
+        ("", &["deviceSelector", "taint"]),
+        ("/deviceSelector", &["device", "driver", "pool"]),
+        ("/taint", &["effect", "key", "timeAdded", "value"]),
+    ];
     let Some(manifest) = &draft.manifest else {
         return draft.selector.unknown_fields.clone();
     };
-    let spec = &manifest["spec"];
-    let unknown_fields = |object: &Value, known: &[&str], under: &str| -> Vec<String> {
-        let names = object
-            .as_object()
-            .into_iter()
-            .flat_map(|fields| fields.keys());
-        names
-            .filter(|name| !known.contains(&name.as_str()))
-            .map(|name| format!("{under}.{name}"))
-            .collect()
-    };
-    [
-        unknown_fields(spec, &SPEC, "spec"),
-        unknown_fields(&spec["deviceSelector"], &SELECTOR, "spec.deviceSelector"),
-        unknown_fields(&spec["taint"], &TAINT, "spec.taint"),
-    ]
-    .concat()
+    let unknown = KNOWN.iter().flat_map(|(path, known)| {
+        let object = manifest["spec"].pointer(path).and_then(Value::as_object);
+        let names = object.into_iter().flat_map(|fields| fields.keys());
+        let unknown = names.filter(|name| !known.contains(&name.as_str()));
+        unknown.map(move |name| format!("spec{path}/{name}").replace('/', "."))
+    });
+    unknown.collect()
 }
 
-/// Step of an addition for one rule.
+/// Step of an addition for one rule: it is created, or the one that exists is changed or kept.
 #[derive(Clone, Debug, PartialEq)]
-pub enum AddStep {
-    /// It is made.
-    Create(RuleDraft),
-    /// The one that is there is changed.
-    Change {
-        /// The rule as it is asked for.
-        draft: RuleDraft,
-        /// The rule as it is there.
-        rule: Box<DeviceTaintRule>,
-        /// Changed fields.
-        patch: RulePatch,
-    },
-    /// The one that is there is as it is asked for.
-    Keep {
-        /// The rule as it is asked for.
-        draft: RuleDraft,
-        /// The rule as it is there.
-        rule: Box<DeviceTaintRule>,
-    },
+pub struct AddStep {
+    /// The rule as it is asked for.
+    pub draft: RuleDraft,
+    /// The rule that exists.
+    pub existing: Option<Box<DeviceTaintRule>>,
+    /// Changed fields of the rule that exists.
+    pub patch: RulePatch,
 }
 
 impl AddStep {
-    /// The rule as it is asked for.
-    pub fn draft(&self) -> &RuleDraft {
-        match self {
-            Self::Create(draft) | Self::Change { draft, .. } | Self::Keep { draft, .. } => draft,
+    /// A rule that is created.
+    pub fn create(draft: RuleDraft) -> Self {
+        Self {
+            draft,
+            existing: None,
+            patch: RulePatch::default(),
         }
     }
 
     /// True if there is anything to do.
     pub fn is_open(&self) -> bool {
-        match self {
-            Self::Create(_) | Self::Change { .. } => true,
-            Self::Keep { .. } => false,
-        }
+        self.existing.is_none() || !self.patch.is_empty()
     }
 
-    /// The rule that is there already.
+    /// The rule that exists.
     pub fn existing(&self) -> Option<&DeviceTaintRule> {
-        match self {
-            Self::Create(_) => None,
-            Self::Change { rule, .. } | Self::Keep { rule, .. } => Some(rule),
-        }
+        self.existing.as_deref()
     }
 }
 
@@ -323,51 +255,42 @@ pub struct Terms<'a> {
 }
 
 impl AddStep {
-    /// Requests that are not carried out for an existing rule, and why; one line each.
+    /// Requests that are not carried out for an existing rule, one line each.
     pub fn notes(&self) -> Vec<String> {
-        let (draft, Some(rule)) = (self.draft(), self.existing()) else {
+        let Some(rule) = self.existing() else {
             return Vec::new();
         };
-        let mut notes = Vec::new();
         let (name, owner) = (&rule.name, owner(rule));
-        if !owner.is_this_plugin() {
-            let unchanged = if self.is_open() {
-                ""
-            } else {
-                ", and is left unchanged"
-            };
-            notes.push(format!("rule {name} already exists, {owner}{unchanged}"));
-        }
-        let changes_expiry = match self {
-            Self::Change { patch, .. } => patch.annotations.contains_key(RuleMetadata::EXPIRES),
-            Self::Create(_) | Self::Keep { .. } => false,
+        let theirs =
+            (!owner.is_this_plugin()).then(|| format!("rule {name} already exists, {owner}"));
+        let has_expiry = |annotations: &BTreeMap<String, String>| {
+            annotations.contains_key(RuleMetadata::EXPIRES)
         };
-        if let Some(expires) = rule.metadata.expires()
-            && draft.annotations.contains_key(RuleMetadata::EXPIRES)
-            && !changes_expiry
-        {
-            notes.push(format!(
-                "rule {name} keeps its expiry time {expires}; --overwrite changes it"
-            ));
-        }
-        notes
+        let is_kept = has_expiry(&self.draft.annotations) && !has_expiry(&self.patch.annotations);
+        let expires = rule.metadata.expires().filter(|_| is_kept);
+        let expiry = expires.map(|expires| {
+            format!("rule {name} keeps its expiry time {expires}; --overwrite changes it")
+        });
+        theirs.into_iter().chain(expiry).collect()
     }
 }
 
 /// Action, as the beginning of a question.
 pub fn action(open: &[&AddStep]) -> String {
-    let Some(first) = open.first().map(|step| step.draft()) else {
+    let Some(first) = open.first() else {
         return "Go on".to_owned();
     };
-    let (name, taint) = (&first.name, &first.taint);
-    match (open, open.first().and_then(|step| step.existing())) {
-        ([_], Some(_)) => format!("Change rule {name} to {taint}"),
-        ([_], None) => format!("Add rule {name} with {taint}"),
-        _ if open.iter().all(|step| step.existing().is_none()) => {
-            format!("Add {} with {taint}", counted(open.len(), "rule"))
-        }
-        _ => format!("Add or change {} with {taint}", counted(open.len(), "rule")),
-    }
+    let is_new = |step: &&AddStep| step.existing().is_none();
+    let verb = match (open.iter().all(is_new), open.iter().any(is_new)) {
+        (true, _) => "Add",
+        (false, false) => "Change",
+        (false, true) => "Add or change",
+    };
+    let what = match open {
+        [only] => format!("rule {}", only.draft.name),
+        several => counted(several.len(), "rule"),
+    };
+    format!("{verb} {what} with {}", first.draft.taint)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use super::choice::{Choice, ChoiceBasis, refuse_wide, wrong_name};
 use crate::engine::Semantics;
 use crate::error::Failure;
 use crate::model::{DeviceSelector, DeviceTaintRule, Effect, RuleMetadata, Taint};
+use crate::naming::labels::parse_label;
 use crate::naming::{Expiry, rule, validate};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -120,18 +121,20 @@ impl RuleDraft {
 }
 
 fn selector(selector: &DeviceSelector) -> Value {
-    let mut fields = Map::new();
+    let DeviceSelector {
+        driver,
+        pool,
+        device,
+        ..
+    } = selector;
     let names = [
-        ("driver", selector.driver.as_ref().map(|name| name.as_str())),
-        ("pool", selector.pool.as_ref().map(|name| name.as_str())),
-        ("device", selector.device.as_ref().map(|name| name.as_str())),
+        ("driver", driver.as_ref().map(|name| name.as_str())),
+        ("pool", pool.as_ref().map(|name| name.as_str())),
+        ("device", device.as_ref().map(|name| name.as_str())),
     ];
-    for (field, name) in names {
-        if let Some(name) = name {
-            fields.insert(field.to_owned(), json!(name));
-        }
-    }
-    Value::Object(fields)
+    let fields = names.into_iter();
+    let fields = fields.filter_map(|(field, name)| Some((field.to_owned(), json!(name?))));
+    Value::Object(fields.collect())
 }
 
 fn taint(taint: &Taint) -> Value {
@@ -228,14 +231,19 @@ impl RulePatch {
     }
 }
 
-/// Metadata of new rules.
-#[derive(Clone, Debug, Default)]
+/// Name, reason and labels of requested rules.
+#[derive(Clone, Debug, Default, clap::Args)]
 pub struct RuleAnnotations {
-    /// `--name`
+    /// Name of the rule, if only one is created; default: derived from device and taint
+    #[arg(long, help_heading = "Rule", hide_short_help = true)]
     pub name: Option<String>,
-    /// `--reason`
+
+    /// Why the devices are tainted
+    #[arg(long, value_name = "TEXT", help_heading = "Rule")]
     pub reason: Option<String>,
-    /// `--labels`
+
+    /// Labels of the rules, comma-separated; repeatable
+    #[arg(long, value_name = "KEY=VALUE", value_parser = parse_label, value_delimiter = ',', help_heading = "Rule", hide_short_help = true)]
     pub labels: Vec<(String, String)>,
 }
 

@@ -93,7 +93,7 @@ fn hardware(text: &str, place: usize) -> Option<Hardware> {
     Hardware::parse(typed.or((place == 0).then_some(text))?)
 }
 
-/// The failure for a pod that does not exist, or that uses no device: in that namespace, or in any.
+/// Failure for a pod that was not found.
 pub fn no_such_pod(namespace: Option<&Namespace>, name: &ObjectName, reading: &Reading) -> Failure {
     let called = match namespace {
         Some(namespace) => format!("{namespace}/{name}"),
@@ -108,29 +108,25 @@ pub fn no_such_pod(namespace: Option<&Namespace>, name: &ObjectName, reading: &R
         Source::Files => format!("pod {called} uses no devices, or is not in the input"),
     };
     let failure = Failure::new(ExitStatus::Failed, text);
-    let mut rules = reading.snapshot.rules.iter();
-    if rules.any(|rule| rule.name == *name) {
-        return failure.hint(show(
-            "rule",
-            &format!("kubectl devicetaint describe {name}"),
-        ));
+    if reading.snapshot.rules.iter().any(|rule| rule.name == *name) {
+        let describe = format!("kubectl devicetaint describe {name}");
+        return failure.hint(show("rule", &describe));
     }
+    let users = users(reading).into_iter();
     let similar = match namespace {
-        Some(_) => nearest(&called, users(reading)),
-        None => {
-            let all = users(reading).into_iter();
-            let names = all.map(|pod| pod.rsplit('/').next().unwrap_or_default().to_owned());
-            nearest(&called, names)
-        }
+        Some(_) => nearest(&called, users),
+        None => nearest(
+            &called,
+            users.map(|pod| pod.rsplit('/').next().unwrap_or_default().to_owned()),
+        ),
     };
     if !similar.is_empty() {
         return failure.hint(format!("did you mean {}?", similar.join(" or ")));
     }
     let is_file = reading.source == Source::Files;
-    match reading.without(Kind::Pod).filter(|_| is_file) {
-        Some(gap) => failure.hint(gap.why),
-        None => failure,
-    }
+    let gap = reading.without(Kind::Pod).filter(|_| is_file);
+    gap.into_iter()
+        .fold(failure, |failure, gap| failure.hint(gap.why))
 }
 
 /// The failure for pods that cannot be read without a namespace.

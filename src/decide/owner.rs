@@ -203,6 +203,14 @@ fn changed_outside(rule: &DeviceTaintRule) -> Option<String> {
     })
 }
 
+/// Programs that will revert a change of these rules, a line each.
+pub fn set_back(rules: &[DeviceTaintRule]) -> Vec<String> {
+    let lines = rules
+        .iter()
+        .map(|rule| owner(rule).sets_back(rule.name.as_str()));
+    lines.flatten().collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

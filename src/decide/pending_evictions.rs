@@ -11,7 +11,7 @@ use crate::engine::settle::{
 };
 use crate::engine::{Impact, ProposedTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceId, DeviceTaintRule, Effect, Gap, Pod, Reading, Snapshot};
+use crate::model::{DeviceId, DeviceTaintRule, Effect, Pod, Reading, Snapshot};
 use crate::naming::age::exact_duration;
 use jiff::Timestamp;
 use std::collections::BTreeSet;
@@ -232,43 +232,36 @@ pub fn ways_on(names: &[String], seen: &[DeviceTaintRule]) -> Vec<String> {
     ]
 }
 
-/// Returns why a wait cannot be met, for rules that were `before` as it began and are `seen` now.
+/// Failure of a wait that cannot be met any more; `before` and `seen` are the rules at its start and now.
 pub fn ended(
     never: &UnreachableGoal,
     before: &[DeviceTaintRule],
     seen: &[DeviceTaintRule],
 ) -> Failure {
     let failed = |text: String| Failure::new(ExitStatus::Failed, text);
+    let again = "to wait for the rule as it is now, run the same command again";
     match never {
         UnreachableGoal::Gone(name) => failed(format!("rule {name} was deleted during the wait")),
-        UnreachableGoal::Replaced(name) => failed(format!(
-            "rule {name} was deleted during the wait, and recreated"
-        ))
-        .hint("to wait for the new rule, run the same command again"),
-        UnreachableGoal::Changed(name) => {
+        UnreachableGoal::Replaced(name) | UnreachableGoal::Changed(name) => {
             let was = before.iter().find(|rule| rule.name == *name);
             let now = seen.iter().find(|rule| rule.name == *name);
             let lines = was.zip(now).map(|(was, now)| differences(was, now));
             let failure = failed(format!("rule {name} was changed during the wait"));
-            lines
-                .into_iter()
-                .flatten()
-                .fold(failure, Failure::detail)
-                .hint("to wait for the rule as it is now, run the same command again")
+            let lines = lines.into_iter().flatten();
+            lines.fold(failure, Failure::detail).hint(again)
         }
         UnreachableGoal::Harmless { rule, effect } => failed(format!(
             "rule {rule} has effect {effect}, which evicts no pods"
         )),
         UnreachableGoal::BlocksNoPods { rule, effect } => failed(format!(
-            "rule {rule} has effect {effect}, which does not block new pods: its devices may be in \
-             use again at any time"
+            "rule {rule} has effect {effect}, which does not block new pods"
         )),
         UnreachableGoal::Unknowable(gaps) => {
-            let gaps: Vec<String> = gaps.iter().map(describe).collect();
-            failed(format!(
-                "cannot tell when the wait is over: {}",
-                gaps.join("; ")
-            ))
+            let gaps = gaps.iter().map(|gap| format!("{}: {}", gap.what, gap.why));
+            gaps.fold(
+                failed("cannot tell when the wait is over".to_owned()),
+                Failure::detail,
+            )
         }
     }
 }
@@ -330,10 +323,6 @@ pub fn cannot_settle(patience: Patience) -> String {
         patience.timeout.as_secs_f64(),
         patience.settle.as_secs_f64(),
     )
-}
-
-fn describe(gap: &Gap) -> String {
-    format!("{}: {}", gap.what, gap.why)
 }
 
 #[cfg(test)]

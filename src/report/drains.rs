@@ -58,7 +58,7 @@ impl DrainList {
                 unit.stage.map_or(UNKNOWN, UnitStage::as_str).to_owned(),
                 pods.map_or_else(unknown, |pods| pods.len().to_string()),
                 age.map_or_else(unknown, human_duration),
-                pods.map_or_else(unknown, |pods| few(pods)),
+                pods.map_or_else(unknown, few),
             ]
         });
         Table {

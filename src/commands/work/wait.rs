@@ -188,13 +188,13 @@ impl Wait<'_> {
             for odd in observer.oddities() {
                 context.printer.warn(&Oddity::from(odd).line());
             }
-            context.ledger.advise((self.advice)(&progress.rules));
+            context.log.advise((self.advice)(&progress.rules));
             if progress.shows_progress() {
                 last_state.clone_from(&progress.state);
                 if let Some(status) = &mut status {
                     // An interruption prints it later, and times have passed.
                     let left = format!("when last observed: {}", progress.line);
-                    context.ledger.left(&left);
+                    context.log.left(&left);
                     if self.goal.is_about_pods() {
                         status.say(&progress.state, &progress.line);
                     }
@@ -250,7 +250,7 @@ impl Wait<'_> {
                     let is_known = !last_state.is_empty() && status.is_some();
                     if self.goal.is_about_pods() && is_known {
                         let state = format!("when last observed: {last_state}");
-                        context.ledger.left(&state);
+                        context.log.left(&state);
                     }
                     return Err(pending_evictions::ended(
                         &never,

@@ -14,7 +14,7 @@ use crate::naming::nearest::nearest;
 use crate::naming::phrase::few;
 use crate::naming::shell::word;
 use crate::naming::{device, suggest};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 const LIST: &str = "list the devices with `kubectl devicetaint devices`";
 
@@ -205,8 +205,8 @@ pub fn refuse_unknown_columns(names: &[String], reading: &Reading) -> Result<(),
     }
 }
 
-/// Returns the failure that units, such as nodes, have unpublished devices, so that other devices of them may be unknown,
-/// too; `None` if all are known. `units` are names with devices, and `noun` is what a unit is called.
+/// Refusal of units, nodes for example, whose devices are not all known, because a driver does not publish some that are
+/// allocated.
 pub fn unknown_devices<'a>(
     noun: &str,
     units: impl Iterator<Item = (&'a str, Vec<&'a DeviceId>)>,
@@ -214,31 +214,28 @@ pub fn unknown_devices<'a>(
 ) -> Option<Failure> {
     let units: Vec<(&str, Vec<&DeviceId>)> = units.collect();
     let unknown = in_unknown_pools(units.iter().flat_map(|(_, ids)| ids).copied(), slices);
-    let mut missing: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
+    let mut failure: Option<Failure> = None;
     for (unit, ids) in &units {
-        for id in ids.iter().filter(|id| unknown.contains(*id)) {
-            let of_driver = missing.entry((unit, id.driver.as_str()));
-            of_driver.or_default().push(id.to_string());
-        }
-    }
-    let ((first, driver), _) = missing.first_key_value()?;
-    let failure = Failure::refused(format!(
-        "the devices of {noun} {first} are not all known, because driver {driver} does not \
-        publish all of them; nothing was changed"
-    ));
-    let failure = missing
-        .iter()
-        .fold(failure, |failure, ((unit, driver), names)| {
-            failure.detail(format!(
-                "{noun} {unit}: driver {driver} does not publish these allocated devices: {}",
-                few(names)
+        let missing: Vec<&DeviceId> = ids
+            .iter()
+            .filter(|id| unknown.contains(*id))
+            .copied()
+            .collect();
+        let Some(first) = missing.first() else {
+            continue;
+        };
+        let driver = &first.driver;
+        let refused =
+            failure.unwrap_or_else(|| {
+                Failure::refused(format!(
+                "the devices of {noun} {unit} are not all known, because driver {driver} does not \
+                publish all of them; nothing was changed"
             ))
-        });
-    let drivers: BTreeSet<&str> = missing.keys().map(|(_, driver)| *driver).collect();
-    let drivers = Vec::from_iter(drivers).join(", ");
-    Some(failure.hint(format!(
-        "start driver {drivers}, and run the same command again"
-    )))
+            .hint(format!("start driver {driver}, and run the same command again"))
+            });
+        failure = Some(refused.detail(format!("{noun} {unit}: not published: {}", few(&missing))));
+    }
+    failure
 }
 
 /// Refuses to add rules for the `chosen` devices of a whole node of which not all are published: others would get no rule,
@@ -296,7 +293,7 @@ pub fn rules_without_published_devices(
     let selectors = rules.iter().filter_map(|rule| rule.selector.as_ref());
     let named: BTreeSet<DeviceId> = selectors.filter_map(DeviceSelector::device_id).collect();
     let missing = named.iter().filter(|id| !published.contains(id));
-    let missing: Vec<String> = missing.map(ToString::to_string).collect();
+    let missing: Vec<&DeviceId> = missing.collect();
     (!missing.is_empty()).then(|| Warning {
         code: "unpublished-devices",
         message: format!(

@@ -87,12 +87,14 @@ pub fn devices_with(
         let found = filter_devices(&reading.snapshot, &[is], semantics);
         let FilteredDevices { devices, failed } = found;
         if devices.is_empty() {
-            let names: Vec<String> = failed.iter().map(|(id, _)| id.to_string()).collect();
             let failure = no_hardware(number);
-            return Err(if names.is_empty() {
+            return Err(if failed.is_empty() {
                 failure
             } else {
-                failure.detail(format!("not published, so not compared: {}", few(&names)))
+                failure.detail(format!(
+                    "not published, so not compared: {}",
+                    few(failed.iter().map(|(id, _)| id))
+                ))
             });
         }
         let has_all = |whole: &DeviceId| {
@@ -227,27 +229,14 @@ impl DeviceFilter {
         Ok(devices)
     }
 
-    /// The failure where it is unknown of some devices whether they match.
     fn undecided(&self, failed: &[(DeviceId, ExpressionError)]) -> Failure {
-        let failure = Failure::new(
-            ExitStatus::Failed,
-            format!(
-                "cannot tell whether they match: {}",
-                counted(failed.len(), "device")
-            ),
+        let devices = counted(failed.len(), "device");
+        let text = format!("cannot tell whether they match: {devices}");
+        let failed_first = failed.iter().take(FEW);
+        let failure = failed_first.fold(
+            Failure::new(ExitStatus::Failed, text),
+            |failure, (id, error)| failure.detail(format!("{id}: {error}")),
         );
-        let failure = failed
-            .iter()
-            .take(FEW)
-            .fold(failure, |failure, (id, error)| {
-                failure.detail(format!("{id}: {error}"))
-            });
-        let more = failed.len().saturating_sub(FEW);
-        let failure = if more > 0 {
-            failure.detail(format!("and {more} more"))
-        } else {
-            failure
-        };
         let is_of_devices = failed.iter().all(|(_, error)| error.is_of_the_device());
         failure.hint(match self.skips_errors {
             _ if !is_of_devices => "rewrite the expression",

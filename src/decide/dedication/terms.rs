@@ -121,36 +121,29 @@ impl Terms {
         }
     }
 
-    /// Refuses namespaces that do not exist, labels that no namespace has, and kube-system.
+    /// Refuses namespaces that cannot have devices of their own, or do not exist.
     ///
     /// # Errors
     ///
-    /// The first of these, `all` being the namespaces of the cluster.
+    /// kube-system, a missing namespace, or none.
     pub fn refuse_namespaces(&self, all: &[NamespaceFact]) -> Result<(), Failure> {
         let mut members = all.iter().filter(|one| self.has(&one.name, &one.labels));
-        let is_system = members.clone().any(|one| one.name == SYSTEM);
         let named = match &self.namespaces {
-            Namespaces::Named(names) => Some(names),
-            Namespaces::Labelled(_) => None,
+            Namespaces::Named(names) => names.clone(),
+            Namespaces::Labelled(_) => BTreeSet::new(),
         };
-        if is_system || named.is_some_and(|names| names.contains(SYSTEM)) {
+        if named.contains(SYSTEM) || members.clone().any(|one| one.name == SYSTEM) {
             return Err(Failure::usage(format!(
                 "namespace {SYSTEM} cannot be part of a dedication: system components use its claims"
             ))
-            .hint(match named {
-                Some(_) => "to accept its claims: --allow kube-system",
-                None => "exclude it: 'kubernetes.io/metadata.name!=kube-system'",
-            }));
+            .hint("to accept its claims: --allow kube-system"));
         }
-        let mut wanted = named.into_iter().flatten().chain(&self.allowed);
+        let mut wanted = named.iter().chain(&self.allowed);
         if let Some(missing) = wanted.find(|name| all.iter().all(|one| one.name != **name)) {
             let failure = Failure::usage(format!("namespace {missing} not found"));
             let near = nearest(missing, all.iter().map(|one| one.name.clone()));
-            return Err(near
-                .first()
-                .map(|near| format!("did you mean {near}?"))
-                .into_iter()
-                .fold(failure, Failure::hint));
+            let near = near.first().map(|near| format!("did you mean {near}?"));
+            return Err(near.into_iter().fold(failure, Failure::hint));
         }
         match members.next() {
             Some(_) => Ok(()),
@@ -222,10 +215,9 @@ pub fn refuse_shared_counters(
     if others.is_empty() {
         return Ok(());
     }
-    let names: Vec<String> = others.iter().map(ToString::to_string).collect();
     Err(Failure::refused(format!(
         "other claims could use the hardware of the devices through {}; nothing was changed",
-        few(&names)
+        few(&others)
     ))
     .hint("dedicate these devices too: --with-partitions"))
 }
@@ -294,12 +286,11 @@ fn by_claim(objects: &[Value]) -> DaemonSets<'_> {
 fn line(one: &Tolerant, daemon_sets: &DaemonSets<'_>) -> String {
     let NamespacedName { namespace, name } = &one.name;
     let sets = daemon_sets.get(&(one.kind, namespace.as_str(), name.as_str()));
-    let devices: Vec<String> = one.devices.iter().map(ToString::to_string).collect();
     let notes = [
         (one.tolerance == Tolerance::Wildcard).then(|| "wildcard".to_owned()),
         one.admin_access.then(|| "admin access".to_owned()),
         sets.map(|sets| format!("DaemonSet {}", few(sets))),
-        (!devices.is_empty()).then(|| format!("holds {}", few(&devices))),
+        (!one.devices.is_empty()).then(|| format!("holds {}", few(&one.devices))),
     ];
     let notes: Vec<String> = notes.into_iter().flatten().collect();
     let notes = if notes.is_empty() {

@@ -67,12 +67,12 @@ pub struct UnitPod {
 
 impl UnitPod {
     /// True if the drain evicts it.
-    pub fn is_evicted(&self, included: Inclusions) -> bool {
+    pub fn is_evicted(&self, included: &[IncludedClass]) -> bool {
         !self.is_terminating && self.class.treatment(included) == Treatment::Evicted
     }
 
     /// True if it stays and holds the devices.
-    pub fn holds(&self, included: Inclusions) -> bool {
+    pub fn holds(&self, included: &[IncludedClass]) -> bool {
         !self.is_terminating && self.class.treatment(included) == Treatment::Stays
     }
 }
@@ -136,15 +136,11 @@ pub fn pods_of<'a>(impact: &Impact<'a>, basis: &Basis<'a>) -> Vec<UnitPod> {
             let pod = found.pod;
             let class = PodClass::of(found, &owners);
             let budgets = budgets.get(&pod.uid).cloned().unwrap_or_default();
-            let state = match budgets.is_empty() {
-                true => BudgetState::Allows,
-                false => BudgetState::Refuses,
-            };
             UnitPod {
                 name: pod.name.clone(),
                 uid: pod.uid.clone(),
                 class,
-                harm: Harm::of(pod, class, state),
+                harm: Harm::of(pod, class, &budgets),
                 is_terminating: pod.deletion.is_some() || found.verdict == Verdict::Terminating,
                 is_evicted_again: is_evicted_again(found, class),
                 budgets,
@@ -334,17 +330,17 @@ pub enum PodClass {
     NotEvicted,
 }
 
-/// Classes of pods that are evicted only if `--include` names them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Inclusions {
-    /// `--include singletons`
-    pub singletons: bool,
-    /// `--include jobs`
-    pub jobs: bool,
-    /// `--include unmanaged`
-    pub unmanaged: bool,
-    /// `--include daemonsets`
-    pub daemon_sets: bool,
+/// Classes of pods that are evicted only if they are named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum IncludedClass {
+    /// Pods of DaemonSets
+    Daemonsets,
+    /// Pods of single-replica StatefulSets
+    Singletons,
+    /// Pods of Jobs
+    Jobs,
+    /// Pods that no known workload recreates
+    Unmanaged,
 }
 
 /// Treatment of the pods of a class by a drain.
@@ -400,17 +396,17 @@ impl PodClass {
     }
 
     /// Treatment of pods of the class.
-    pub fn treatment(self, included: Inclusions) -> Treatment {
-        let by_flag = |is_included: bool, name| match is_included {
+    pub fn treatment(self, included: &[IncludedClass]) -> Treatment {
+        let by_flag = |class, name| match included.contains(&class) {
             true => Treatment::Evicted,
             false => Treatment::NeedsInclude(name),
         };
         match self {
             Self::Replicated => Treatment::Evicted,
-            Self::Singleton => by_flag(included.singletons, "singletons"),
-            Self::Job => by_flag(included.jobs, "jobs"),
-            Self::Unmanaged => by_flag(included.unmanaged, "unmanaged"),
-            Self::DaemonSet if included.daemon_sets => Treatment::Evicted,
+            Self::Singleton => by_flag(IncludedClass::Singletons, "singletons"),
+            Self::Job => by_flag(IncludedClass::Jobs, "jobs"),
+            Self::Unmanaged => by_flag(IncludedClass::Unmanaged, "unmanaged"),
+            Self::DaemonSet if included.contains(&IncludedClass::Daemonsets) => Treatment::Evicted,
             Self::DaemonSet | Self::Tolerant | Self::KeepsClaim | Self::NotEvicted => {
                 Treatment::Stays
             }
@@ -448,22 +444,14 @@ pub struct Harm {
     name: NamespacedName,
 }
 
-/// Answer of the budgets of a pod to its eviction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BudgetState {
-    /// All of them allow it, or there are none.
-    Allows,
-    /// One of them refuses it.
-    Refuses,
-}
-
 impl Harm {
     /// Of the eviction of `pod`.
-    pub fn of(pod: &Pod, class: PodClass, budgets: BudgetState) -> Self {
-        let tier = match budgets {
-            BudgetState::Allows if pod.grace_period_seconds <= SHORT_GRACE_SECONDS => 0,
-            BudgetState::Allows => 1,
-            BudgetState::Refuses => 2,
+    pub fn of(pod: &Pod, class: PodClass, refusing: &[NamespacedName]) -> Self {
+        let is_short = pod.grace_period_seconds <= SHORT_GRACE_SECONDS;
+        let tier = match (refusing.is_empty(), is_short) {
+            (true, true) => 0,
+            (true, false) => 1,
+            (false, _) => 2,
         };
         let quality = match pod.qos_class {
             Some(QosClass::BestEffort) => 0,
@@ -653,13 +641,8 @@ mod tests {
 
     #[test]
     fn each_class_that_hurts_needs_its_own_include() {
-        let all = Inclusions {
-            singletons: true,
-            jobs: true,
-            unmanaged: true,
-            daemon_sets: true,
-        };
-        let none = Inclusions::default();
+        use IncludedClass::{Daemonsets, Jobs, Singletons, Unmanaged};
+        let (all, none) = (&[Singletons, Jobs, Unmanaged, Daemonsets][..], &[][..]);
         for (class, name) in [
             (PodClass::Singleton, "singletons"),
             (PodClass::Job, "jobs"),
@@ -679,7 +662,7 @@ mod tests {
         ] {
             assert_eq!(class.treatment(all), Treatment::Stays, "{class:?}");
         }
-        let jobs = Inclusions { jobs: true, ..none };
+        let jobs = &[Jobs][..];
         assert_eq!(PodClass::Job.treatment(jobs), Treatment::Evicted);
         assert_ne!(PodClass::Unmanaged.treatment(jobs), Treatment::Evicted);
     }
@@ -698,54 +681,38 @@ mod tests {
             Harm::of(
                 &change("z", |pod| pod.is_ready = false),
                 PodClass::Replicated,
-                BudgetState::Allows,
+                &[],
             ),
             Harm::of(
                 &change("y", |pod| pod.qos_class = Some(QosClass::BestEffort)),
                 PodClass::Replicated,
-                BudgetState::Allows,
+                &[],
             ),
-            Harm::of(
-                &change("w", plain),
-                PodClass::Replicated,
-                BudgetState::Allows,
-            ),
-            Harm::of(
-                &change("x", plain),
-                PodClass::Replicated,
-                BudgetState::Allows,
-            ),
+            Harm::of(&change("w", plain), PodClass::Replicated, &[]),
+            Harm::of(&change("x", plain), PodClass::Replicated, &[]),
             Harm::of(
                 &change("v", |pod| pod.priority = 1),
                 PodClass::Replicated,
-                BudgetState::Allows,
+                &[],
             ),
             Harm::of(
                 &change("u", |pod| pod.qos_class = Some(QosClass::Guaranteed)),
                 PodClass::Replicated,
-                BudgetState::Allows,
+                &[],
             ),
             Harm::of(
                 &change("t", |pod| pod.grace_period_seconds = 11),
                 PodClass::Replicated,
-                BudgetState::Allows,
+                &[],
             ),
             Harm::of(
                 &change("s", |pod| pod.is_ready = false),
                 PodClass::Replicated,
-                BudgetState::Refuses,
+                &[pod("team-a", "budget").name],
             ),
-            Harm::of(
-                &change("a", plain),
-                PodClass::Singleton,
-                BudgetState::Allows,
-            ),
-            Harm::of(&change("a", plain), PodClass::Job, BudgetState::Allows),
-            Harm::of(
-                &change("a", plain),
-                PodClass::Unmanaged,
-                BudgetState::Allows,
-            ),
+            Harm::of(&change("a", plain), PodClass::Singleton, &[]),
+            Harm::of(&change("a", plain), PodClass::Job, &[]),
+            Harm::of(&change("a", plain), PodClass::Unmanaged, &[]),
         ];
         assert!(ordered.is_sorted());
         for pair in ordered.windows(2) {

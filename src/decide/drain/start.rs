@@ -1,6 +1,6 @@
 //! Pods of a drain before anything is tainted: reasons to refuse it, and the lines above the question.
 
-use super::facts::{Inclusions, PodClass, Treatment, UnitPod};
+use super::facts::{IncludedClass, PodClass, Treatment, UnitPod};
 use super::run::DrainLimits;
 use super::unit::Unit;
 use crate::assess::{Basis, Replacements};
@@ -45,36 +45,34 @@ impl DrainPlan<'_> {
     /// or claims may have no other devices and `--accept-unplaceable` was not given.
     pub fn refuse(&self) -> Result<(), Failure> {
         if !self.unread.is_empty() {
-            let text = "it is unknown which pods use the devices; nothing was changed".to_owned();
-            let failure = Failure::refused(text);
-            return Err(self.unread.iter().fold(failure, Failure::detail));
+            let text = "it is unknown which pods use the devices; nothing was changed";
+            return Err(Failure::refused(text).with_details(self.unread));
         }
         self.refuse_unnamed_classes()?;
         self.refuse_endless()?;
-        if self.limits.accepts_unplaceable {
+        if self.limits.accept_unplaceable {
             return Ok(());
         }
         let lines = self.unplaced();
         if lines.is_empty() {
             return Ok(());
         }
-        let failure =
-            Failure::refused("replacements may stay pending without a device; nothing was changed");
-        let failure = lines.into_iter().fold(failure, Failure::detail);
+        let text = "replacements may stay pending without a device; nothing was changed";
+        let failure = Failure::refused(text).with_details(lines);
         Err(failure.hint("to drain anyway: --accept-unplaceable"))
     }
 
     /// Refuses to evict classes of pods whose flag was not given.
     fn refuse_unnamed_classes(&self) -> Result<(), Failure> {
-        let unnamed = unnamed_classes(self.pods, self.limits.included);
+        let unnamed = unnamed_classes(self.pods, &self.limits.include);
         if unnamed.is_empty() {
             return Ok(());
         }
-        let failure =
-            Failure::refused("pods are evicted only if --include names them; nothing was changed");
-        let failure = unnamed.iter().fold(failure, |failure, (class, (_, pods))| {
-            failure.detail(format!("{}: {}", class.reason(), few(pods)))
-        });
+        let text = "pods are evicted only if --include names them; nothing was changed";
+        let details = unnamed
+            .iter()
+            .map(|(class, (_, pods))| format!("{}: {}", class.reason(), few(pods)));
+        let failure = Failure::refused(text).with_details(details);
         let flags: Vec<&str> = unnamed.values().map(|(flag, _)| *flag).collect();
         Err(failure.hint(format!("to evict them: --include {}", flags.join(","))))
     }
@@ -84,7 +82,7 @@ impl DrainPlan<'_> {
     fn refuse_endless(&self) -> Result<(), Failure> {
         let endless = |pod: &&UnitPod| pod.is_evicted_again && !pod.is_terminating;
         let pods = names(self.pods.iter().filter(endless));
-        if self.limits.force_after.is_none() || pods.is_empty() {
+        if !self.limits.force || pods.is_empty() {
             return Ok(());
         }
         let failure = Failure::refused(
@@ -102,7 +100,7 @@ impl DrainPlan<'_> {
         };
         let unknown = replacements.claims.iter();
         let unknown = unknown.filter(|claim| claim.placeable.is_none());
-        let unknown: Vec<String> = unknown.map(|claim| claim.name.to_string()).collect();
+        let unknown: Vec<&NamespacedName> = unknown.map(|claim| &claim.name).collect();
         let mut lines = replacements.lines();
         if !unknown.is_empty() {
             lines.push(format!("unknown for claims: {}", few(&unknown)));
@@ -113,13 +111,12 @@ impl DrainPlan<'_> {
     /// The lines above the question: units, pods that leave and how, pods that stay and why, budgets that refuse now. Each
     /// is one line, however many there are.
     pub fn lines(&self) -> Vec<String> {
-        let included = self.limits.included;
+        let included = &self.limits.include;
         let units = self.units.iter().map(|unit| {
             let devices = counted(unit.devices.len(), "device");
             format!("{} ({devices})", unit.name)
         });
-        let units: Vec<String> = units.collect();
-        let mut lines = vec![format!("drain {}: {}", self.name, few(&units))];
+        let mut lines = vec![format!("drain {}: {}", self.name, few(units))];
         lines.extend(self.restarts.values().map(RestartState::line));
         let restarted = |pod: &UnitPod| {
             let mut restarts = self.restarts.values();
@@ -127,7 +124,7 @@ impl DrainPlan<'_> {
         };
         let leaving = |pod: &&UnitPod| pod.is_evicted(included) && !restarted(pod);
         lines.extend(by_class("evict", self.pods.iter().filter(leaving)));
-        if let Some(grace) = self.limits.force_after {
+        if let Some(grace) = self.limits.force_after() {
             lines.push(format!(
                 "after {}s, evict the rest with effect NoExecute, which ignores budgets",
                 grace.as_secs()
@@ -151,32 +148,28 @@ impl DrainPlan<'_> {
 
     fn budget_line(&self, leaving: impl Fn(&&UnitPod) -> bool) -> Option<String> {
         let pods = self.pods.iter().filter(leaving);
-        let budgets: BTreeSet<String> = pods
-            .flat_map(|pod| &pod.budgets)
-            .map(ToString::to_string)
-            .collect();
-        let budgets: Vec<String> = budgets.into_iter().collect();
+        let budgets: BTreeSet<&NamespacedName> = pods.flat_map(|pod| &pod.budgets).collect();
         (!budgets.is_empty()).then(|| format!("budgets that refuse now: {}", few(&budgets)))
     }
 }
 
 /// The classes that `--include` has to name so that a drain of the pods begins.
 pub fn needed_inclusions(pods: &[UnitPod]) -> Vec<&'static str> {
-    let unnamed = unnamed_classes(pods, Inclusions::default());
+    let unnamed = unnamed_classes(pods, &[]);
     unnamed.into_values().map(|(flag, _)| flag).collect()
 }
 
 /// The classes whose flag was not given, each with the flag and the pods. A pod that is terminating leaves without the
 /// drain.
-fn unnamed_classes(
-    pods: &[UnitPod],
-    included: Inclusions,
-) -> BTreeMap<PodClass, (&'static str, Vec<String>)> {
-    let mut classes: BTreeMap<PodClass, (&'static str, Vec<String>)> = BTreeMap::new();
+fn unnamed_classes<'a>(
+    pods: &'a [UnitPod],
+    included: &[IncludedClass],
+) -> BTreeMap<PodClass, (&'static str, Vec<&'a NamespacedName>)> {
+    let mut classes = BTreeMap::new();
     for pod in pods.iter().filter(|pod| !pod.is_terminating) {
         if let Treatment::NeedsInclude(flag) = pod.class.treatment(included) {
-            let found = classes.entry(pod.class).or_insert((flag, Vec::new()));
-            found.1.push(pod.name.to_string());
+            let found: &mut (_, Vec<_>) = classes.entry(pod.class).or_insert((flag, Vec::new()));
+            found.1.push(&pod.name);
         }
     }
     classes
@@ -184,19 +177,16 @@ fn unnamed_classes(
 
 /// A line for each class of the pods.
 fn by_class<'a>(verb: &str, pods: impl Iterator<Item = &'a UnitPod>) -> Vec<String> {
-    let mut classes: BTreeMap<PodClass, Vec<String>> = BTreeMap::new();
+    let mut classes: BTreeMap<PodClass, Vec<&NamespacedName>> = BTreeMap::new();
     for pod in pods {
-        let names = classes.entry(pod.class).or_default();
-        names.push(pod.name.to_string());
+        classes.entry(pod.class).or_default().push(&pod.name);
     }
-    let lines = classes
-        .into_iter()
-        .map(|(class, pods)| format!("{verb} ({}): {}", class.reason(), few(&pods)));
-    lines.collect()
+    let line = |(class, pods): (PodClass, _)| format!("{verb} ({}): {}", class.reason(), few(pods));
+    classes.into_iter().map(line).collect()
 }
 
-fn names<'a>(pods: impl Iterator<Item = &'a UnitPod>) -> Vec<String> {
-    pods.map(|pod| pod.name.to_string()).collect()
+fn names<'a>(pods: impl Iterator<Item = &'a UnitPod>) -> Vec<&'a NamespacedName> {
+    pods.map(|pod| &pod.name).collect()
 }
 
 /// A Deployment that starts new pods before old ones stop.
@@ -373,7 +363,7 @@ mod tests {
     }
 
     /// The refusal of a drain of `pods`, with its details and hints, and the lines above its question.
-    fn plan(pods: &[UnitPod], limits: DrainLimits, unread: &[&str]) -> (String, Vec<String>) {
+    fn plan(pods: &[UnitPod], limits: &DrainLimits, unread: &[&str]) -> (String, Vec<String>) {
         let unread: Vec<String> = unread.iter().map(|&line| line.to_owned()).collect();
         let restarts = BTreeMap::new();
         let plan = DrainPlan {
@@ -381,7 +371,7 @@ mod tests {
             units: &[],
             pods,
             replacements: None,
-            limits: &limits,
+            limits,
             restarts: &restarts,
             siblings: &[],
             unread: &unread,
@@ -397,35 +387,35 @@ mod tests {
 
     #[test]
     fn a_drain_does_not_begin_with_pods_that_no_flag_names_or_with_missing_data() {
-        let (refusal, _) = plan(&pods(), limits(), &[]);
+        let (refusal, _) = plan(&pods(), &limits(), &[]);
         assert!(refusal.contains("--include jobs"), "{refusal}");
         assert!(refusal.contains("team-a/train"), "{refusal}");
         assert_eq!(needed_inclusions(&pods()), ["jobs"]);
         let mut jobs = limits();
-        jobs.included.jobs = true;
-        assert_eq!(plan(&pods(), jobs, &[]).0, "");
-        let (refusal, _) = plan(&pods(), jobs, &["pods: denied"]);
+        jobs.include.push(IncludedClass::Jobs);
+        assert_eq!(plan(&pods(), &jobs, &[]).0, "");
+        let (refusal, _) = plan(&pods(), &jobs, &["pods: denied"]);
         assert!(refusal.contains("pods: denied"), "{refusal}");
     }
 
     #[test]
     fn force_is_refused_for_pods_that_come_back() {
         let mut forced = limits();
-        forced.included.jobs = true;
-        forced.force_after = Some(Duration::ZERO);
+        forced.include.push(IncludedClass::Jobs);
+        (forced.force, forced.grace) = (true, Duration::ZERO);
         let mut pods = pods();
-        assert_eq!(plan(&pods, forced, &[]).0, "");
+        assert_eq!(plan(&pods, &forced, &[]).0, "");
         pods[2].is_evicted_again = true;
-        assert!(plan(&pods, forced, &[]).0.contains("team-a/agent"));
+        assert!(plan(&pods, &forced, &[]).0.contains("team-a/agent"));
     }
 
     #[test]
     fn the_question_names_pods_that_leave_and_stay_and_budgets_that_refuse() {
         let mut jobs = limits();
-        jobs.included.jobs = true;
+        jobs.include.push(IncludedClass::Jobs);
         let mut pods = pods();
         pods[0].budgets = vec![crate::engine::testing::name("team-a", "web")];
-        let (_, lines) = plan(&pods, jobs, &[]);
+        let (_, lines) = plan(&pods, &jobs, &[]);
         let text = lines.join("\n");
         for (verb, name) in [
             ("evict", "web-0"),

@@ -1,7 +1,8 @@
 //! Units of a drain: devices that are taken out of service together, and the rules that taint them.
 
-use super::facts::{Inclusions, Treatment};
+use super::facts::Treatment;
 use super::facts::{UnitPod, pods_of, unread};
+use super::run::DrainLimits;
 use crate::assess::{Basis, DeviceBasis};
 use crate::decide::choice::{Choice, unknown_devices};
 use crate::decide::draft::RuleAnnotations;
@@ -25,14 +26,50 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The key of the taint of every drain; the value is the drain's name.
 const TAINT_KEY: &str = in_group!("drain");
 
-/// Kind of a unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Selection, name and limits of a drain.
+#[derive(Clone, Debug, clap::Args)]
+pub struct DrainOptions {
+    /// Also select devices that use the same counter sets, such as the partitions of a GPU
+    #[arg(long, help_heading = "Devices", hide_short_help = true)]
+    pub with_partitions: bool,
+
+    /// Unit: device, node or pool; default: node with --node, else device
+    #[arg(
+        long,
+        value_enum,
+        hide_possible_values = true,
+        hide_short_help = true,
+        value_name = "UNIT",
+        help_heading = "Drain"
+    )]
+    pub unit: Option<UnitKind>,
+
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "a doc comment would be help")]
+    pub limits: DrainLimits,
+
+    /// Name of the drain; default: derived from nodes or devices
+    #[arg(long, help_heading = "Drain", hide_short_help = true)]
+    pub name: Option<String>,
+
+    /// Why the devices are drained
+    #[arg(
+        long,
+        value_name = "TEXT",
+        help_heading = "Rule",
+        hide_short_help = true
+    )]
+    pub reason: Option<String>,
+}
+
+/// Devices that are drained together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum UnitKind {
-    /// Each device by itself.
+    /// Each device by itself
     Device,
-    /// All devices of a node.
+    /// All devices of a node
     Node,
-    /// All devices of a pool.
+    /// All devices of a pool
     Pool,
 }
 
@@ -426,7 +463,7 @@ pub fn unit_statuses(units: &[DrainUnit], basis: &Basis<'_>) -> Vec<UnitStatus> 
         let proposed = as_evicting(&unit.rules, basis.now);
         let mut pods = pods_of(&basis.impact(&proposed), basis);
         // They hold no device.
-        pods.retain(|pod| pod.class.treatment(Inclusions::default()) != Treatment::Ignored);
+        pods.retain(|pod| pod.class.treatment(&[]) != Treatment::Ignored);
         status.stage = Some(match stage(&pods, is_held(&proposed, basis)) {
             // A drain takes the units of one name after the other.
             UnitStage::Draining if open == Some(&unit.drain) => UnitStage::Waiting,
@@ -453,7 +490,7 @@ pub fn as_evicting(rules: &[DeviceTaintRule], now: jiff::Timestamp) -> Vec<Propo
 fn stage(pods: &[UnitPod], is_held: bool) -> UnitStage {
     let leaves = |pod: &UnitPod| {
         pod.is_terminating
-            || match pod.class.treatment(Inclusions::default()) {
+            || match pod.class.treatment(&[]) {
                 // The drain began, so its --include names them.
                 Treatment::Evicted | Treatment::NeedsInclude(_) => true,
                 Treatment::Stays | Treatment::Ignored => false,

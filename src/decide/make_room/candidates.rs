@@ -10,10 +10,12 @@ use crate::engine::explain::explain_input::taints_of;
 use crate::engine::explain::{Chain, ExplainInput, PendingPod};
 use crate::error::Failure;
 use crate::model::{
-    DeviceId, Kind, Namespace, NamespacedName, NodeName, ObjectName, Phase, Pod, Reading,
-    RequestKind, ResourceClaim, Snapshot, Uid,
+    DeviceId, Gap, Kind, Namespace, NamespacedName, NodeName, Phase, Pod, Reading, RequestKind,
+    ResourceClaim, Snapshot, Uid,
 };
+use crate::naming::Subject;
 use crate::naming::phrase::few;
+use crate::naming::subject::TypedName;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Kind of the owner of a mirror pod: the node whose kubelet runs it from a file.
@@ -222,40 +224,22 @@ pub fn rivals(
     pending.iter().filter(is_rival).cloned().collect()
 }
 
-/// Pod that was typed: a name, and its namespace if that is known.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RoomTarget {
-    /// Namespace, if one was typed.
-    pub namespace: Option<Namespace>,
-    /// Name of the pod.
-    pub name: ObjectName,
-}
-
-impl RoomTarget {
-    /// Reads `pod/NAME` or `NAME`; both may have their namespace: `pod/NAMESPACE/NAME`.
-    ///
-    /// # Errors
-    ///
-    /// Something else than a pod was typed.
-    pub fn parse(text: &str, namespace: Option<&str>) -> Result<Self, Failure> {
-        let failure = || {
-            Failure::usage(format!("{text:?} is not a pod")).hint("specify pod/NAME -n NAMESPACE")
-        };
-        let parts: Vec<&str> = text.split('/').collect();
-        let (kind, own, name) = match parts.as_slice() {
-            [name] => ("pod", None, *name),
-            [kind, name] => (*kind, None, *name),
-            [kind, namespace, name] => (*kind, Some(*namespace), *name),
-            _ => return Err(failure()),
-        };
-        let is_pod = ["pod", "pods", "po"].contains(&kind.to_ascii_lowercase().as_str());
-        if !is_pod || name.is_empty() || own.is_some_and(str::is_empty) {
-            return Err(failure());
+/// The pod that is named by `text`, in `namespace` if it has no other.
+///
+/// # Errors
+///
+/// It names no pod.
+pub fn room_target(text: &str, namespace: Option<&str>) -> Result<TypedName, Failure> {
+    match Subject::parse(text) {
+        Ok(Subject::Pod(pod)) => Ok(TypedName {
+            namespace: pod.namespace.or_else(|| namespace.map(Namespace::from)),
+            ..pod
+        }),
+        Ok(Subject::Claim(_) | Subject::Device(_) | Subject::Rule(_) | Subject::Node(_))
+        | Err(_) => {
+            let failure = Failure::usage(format!("{text:?} is not a pod"));
+            Err(failure.hint("specify pod/NAME -n NAMESPACE"))
         }
-        Ok(Self {
-            namespace: own.or(namespace).map(Namespace::from),
-            name: ObjectName::from(name),
-        })
     }
 }
 
@@ -325,9 +309,8 @@ pub fn eligibility(pod: &Pod, basis: &DeviceBasis<'_>) -> Result<Eligibility, Fa
     let scheduling = pod.scheduling.as_ref();
     let gates = scheduling.map_or(&[][..], |scheduling| &scheduling.gates);
     if !gates.is_empty() {
-        let gates: Vec<String> = gates.iter().map(ToString::to_string).collect();
         let noun = if gates.len() == 1 { "gate" } else { "gates" };
-        let why = format!("waits for scheduling {noun} {}", few(&gates));
+        let why = format!("waits for scheduling {noun} {}", few(gates));
         return Err(refused(pod, &why));
     }
     if let Some(node) = scheduling.and_then(|scheduling| scheduling.nominated.clone()) {
@@ -381,50 +364,40 @@ pub fn eligibility(pod: &Pod, basis: &DeviceBasis<'_>) -> Result<Eligibility, Fa
     Ok(Eligibility::Waits(Box::new(waits)))
 }
 
-/// Refuses to choose from incomplete data.
-///
-/// # Errors
-///
-/// Data is missing that decides.
 fn refuse_unknown(basis: &DeviceBasis<'_>) -> Result<(), Failure> {
-    if completeness(basis.reading) == Completeness::COMPLETE {
-        return Ok(());
+    match completeness(basis.reading) == Completeness::COMPLETE {
+        true => Ok(()),
+        false => Err(cannot_choose(basis.reading.gaps.iter().cloned())),
     }
-    let gaps = basis.reading.gaps.iter();
-    Err(gaps.fold(cannot_choose(), |refused, gap| {
-        refused.detail(format!("{}: {}", gap.what, gap.why))
-    }))
 }
 
-/// Refuses to choose pods to evict where pods, claims or budgets could not be read.
+/// Refuses to choose pods from data that was not read.
 ///
 /// # Errors
 ///
-/// One of these lists could not be read.
+/// Pods, claims or budgets were not read.
 pub fn refuse_unread(reading: &Reading) -> Result<(), Failure> {
     let needed = [Kind::Pod, Kind::ResourceClaim, Kind::PodDisruptionBudget];
-    let mut gaps = needed
-        .into_iter()
-        .filter_map(|kind| {
-            // Pods are read only for the devices in question, so the kind as a whole never counts as read.
-            // A failed read is a gap.
-            let has_failed = || reading.gaps.iter().any(|gap| gap.kind() == Some(kind));
-            let gap = reading.without(kind);
-            gap.filter(|_| kind != Kind::Pod || has_failed())
-        })
-        .peekable();
-    if gaps.peek().is_none() {
-        return Ok(());
+    let gaps = needed.into_iter().filter_map(|kind| {
+        // Pods are read only for the devices in question, so the kind as a whole never counts as read.
+        // A failed read is a gap.
+        let has_failed = || reading.gaps.iter().any(|gap| gap.kind() == Some(kind));
+        let gap = reading.without(kind);
+        gap.filter(|_| kind != Kind::Pod || has_failed())
+    });
+    let gaps: Vec<Gap> = gaps.collect();
+    match gaps.is_empty() {
+        true => Ok(()),
+        false => Err(cannot_choose(gaps.into_iter())),
     }
-    Err(gaps.fold(cannot_choose(), |refused, gap| {
-        refused.detail(format!("{}: {}", gap.what, gap.why))
-    }))
 }
 
-fn cannot_choose() -> Failure {
-    Failure::refused(
-        "cannot choose pods to evict, because some objects could not be read; nothing was changed",
-    )
+fn cannot_choose(gaps: impl Iterator<Item = Gap>) -> Failure {
+    let text =
+        "cannot choose pods to evict, because some objects could not be read; nothing was changed";
+    gaps.fold(Failure::refused(text), |refused, gap| {
+        refused.detail(format!("{}: {}", gap.what, gap.why))
+    })
 }
 
 /// Refuses a pod that no eviction helps.
@@ -447,11 +420,11 @@ fn refuse_other_causes(
         RootCause::NoClass(class) => format!("requests device class {class}, which does not exist"),
         RootCause::Fails(errors) => format!(
             "has a request for which a CEL expression fails: {}",
-            joined(errors.iter().map(ToString::to_string))
+            few(&errors)
         ),
         RootCause::Unknown(reasons) => format!(
             "waits for devices; the cause is unknown: {}",
-            joined(reasons.iter().map(ToString::to_string))
+            few(&reasons)
         ),
     };
     let explain = explain_pod(&pod.name);
@@ -462,10 +435,6 @@ fn refuse_other_causes(
 pub(super) fn explain_pod(pod: &NamespacedName) -> String {
     let NamespacedName { namespace, name } = pod;
     format!("kubectl devicetaint explain pod/{name} -n {namespace}")
-}
-
-fn joined(reasons: impl Iterator<Item = String>) -> String {
-    reasons.collect::<Vec<_>>().join("; ")
 }
 
 fn refused(pod: &Pod, why: &str) -> Failure {

@@ -14,9 +14,9 @@ mod tests;
 
 pub use candidates::{Beneficiary, candidates, rivals};
 pub use candidates::{
-    Eligibility, RoomTarget, WaitingPod, eligibility, refuse_unread, with_scheduler,
+    Eligibility, WaitingPod, eligibility, refuse_unread, room_target, with_scheduler,
 };
-pub use plan::{PlannedEviction, Room, RoomInput, RoomLimits, RoomPlan, plan};
+pub use plan::{PlannedEviction, Room, RoomInput, RoomOptions, RoomPlan, plan};
 pub use plan::{drafts, lacking, left_of, refuse_lacking, reserved, room_steps, taint};
 pub use run::{
     PodProgress, RoomEnd, RoomFacts, RoomRun, RoomStep, RoomView, allocated, progress, with_removal,

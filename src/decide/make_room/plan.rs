@@ -16,6 +16,7 @@ use crate::model::{
     DeviceId, DeviceSelector, DeviceTaintRule, Effect, NamespacedName, Pod, RequestKind,
     RequestTerms, ResourceClaim, RuleMetadata, Taint, Toleration, Uid, in_group,
 };
+use crate::naming::duration::parse_duration;
 use crate::naming::phrase::{counted, few};
 use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
@@ -27,16 +28,31 @@ use std::time::Duration;
 /// Pods that are listed; more are counted.
 const SHOWN: usize = 10;
 
-/// Limits of the evictions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RoomLimits {
-    /// True if budgets may be violated.
+/// Options of a search for room.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+pub struct RoomOptions {
+    /// Allow sets that violate PodDisruptionBudgets
+    ///
+    /// A pod whose eviction is refused for 60s is deleted.
+    #[arg(long, help_heading = "Pods")]
     pub force: bool,
-    /// Longest grace period of an eviction, in seconds; absent where pods keep their own.
-    pub grace: Option<i64>,
+
+    /// Shorten longer grace periods to this one, such as 10s
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, help_heading = "Pods")]
+    pub grace: Option<Duration>,
+
+    /// Do not keep the devices by a taint
+    ///
+    /// The claims of the pod need no toleration then, but another pod may get the devices first.
+    #[arg(long)]
+    pub without_toleration: bool,
+
+    /// How long to wait until the pod is scheduled
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = parse_duration, help_heading = "Wait")]
+    pub timeout: Duration,
 }
 
-impl RoomLimits {
+impl RoomOptions {
     /// The last tier of sets that may be chosen.
     fn most(self) -> RoomTier {
         if self.force {
@@ -48,8 +64,9 @@ impl RoomLimits {
 
     /// Grace period of the eviction of a pod, in seconds.
     fn grace_of(self, pod: &Pod) -> i64 {
+        let longest = self.grace.map(|grace| grace.as_secs().try_into());
         let own = pod.grace_period_seconds;
-        self.grace.map_or(own, |longest| own.min(longest))
+        longest.map_or(own, |longest| own.min(longest.unwrap_or(i64::MAX)))
     }
 }
 
@@ -132,7 +149,7 @@ fn texts<'t, T: Display + 't>(items: impl IntoIterator<Item = &'t T>) -> Vec<Str
 /// # Errors
 ///
 /// No set was found; a set that needs --force is named. Nothing was changed.
-pub fn plan(pod: &Pod, input: &RoomInput<'_>, limits: RoomLimits) -> Result<RoomPlan, Failure> {
+pub fn plan(pod: &Pod, input: &RoomInput<'_>, limits: RoomOptions) -> Result<RoomPlan, Failure> {
     let search = Search::new(input, limits);
     let result = search.room(limits.most());
     match &result.best {
@@ -149,14 +166,14 @@ pub fn plan(pod: &Pod, input: &RoomInput<'_>, limits: RoomLimits) -> Result<Room
 
 struct Search<'a> {
     input: &'a RoomInput<'a>,
-    limits: RoomLimits,
+    limits: RoomOptions,
     /// The pods that may be evicted.
     pods: Vec<&'a CandidatePod<'a>>,
     costs: RoomCosts<'a>,
 }
 
 impl<'a> Search<'a> {
-    fn new(input: &'a RoomInput<'a>, limits: RoomLimits) -> Self {
+    fn new(input: &'a RoomInput<'a>, limits: RoomOptions) -> Self {
         let candidates = input.candidates.iter();
         let pods: Vec<&CandidatePod<'a>> = candidates
             .filter(|candidate| candidate.movability == Movability::Evictable)
@@ -249,7 +266,7 @@ impl<'a> Search<'a> {
         match forced {
             Some(forced) => failure.hint(format!(
                 "to violate PodDisruptionBudgets, add --force: evicts {} on {}",
-                few(&texts(forced.pods.iter().map(|it| &it.name))),
+                few(forced.pods.iter().map(|it| &it.name)),
                 forced.place()
             )),
             None => failure,
@@ -271,7 +288,7 @@ fn more_than_shown(count: usize) -> Option<String> {
 impl RoomPlan {
     /// The devices, and their node.
     fn place(&self) -> String {
-        let devices = few(&texts(&self.set.devices));
+        let devices = few(&self.set.devices);
         match &self.set.node {
             Some(node) => format!("{devices} on node {node}"),
             None => devices,
@@ -294,19 +311,16 @@ impl RoomPlan {
         lines.extend(self.pods.iter().take(SHOWN).map(PlannedEviction::line));
         lines.extend(more_than_shown(self.pods.len()));
         if !self.leaving.is_empty() {
-            lines.push(format!(
-                "terminating already: {}",
-                few(&texts(&self.leaving))
-            ));
+            lines.push(format!("terminating already: {}", few(&self.leaving)));
         }
         if !self.violated.is_empty() {
-            let violated = few(&texts(&self.violated));
+            let violated = few(&self.violated);
             lines.push(format!("violates PodDisruptionBudgets: {violated}"));
         }
         if !has_taint {
             lines.push("no taint keeps the devices: another pod may get them first".to_owned());
         } else if !rivals.is_empty() {
-            let rivals = few(&texts(rivals.iter().map(|pod| &pod.name)));
+            let rivals = few(rivals.iter().map(|pod| &pod.name));
             lines.push(format!(
                 "pending pods that tolerate the taint may get the devices first: {rivals}"
             ));
@@ -435,37 +449,24 @@ pub fn room_steps(
     Ok(steps)
 }
 
-/// A request that does not tolerate the taint.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LackingRequest {
-    /// The claim.
-    pub claim: NamespacedName,
-    /// The request, as REQUEST or REQUEST/SUBREQUEST.
-    pub request: String,
-}
-
-/// Requests of the claim that do not tolerate the taint for the pod with this UID.
-pub fn lacking(claim: &ResourceClaim, uid: &Uid) -> Vec<LackingRequest> {
+/// The requests of `claim` that do not tolerate the taint for the pod, with its name.
+pub fn lacking(claim: &ResourceClaim, uid: &Uid) -> Vec<String> {
+    let covered = |terms: &RequestTerms| covers(&terms.tolerations, uid);
     let requests = claim.spec.iter().flat_map(|spec| &spec.requests);
-    let choices = requests.flat_map(|request| -> Vec<(String, Option<&RequestTerms>)> {
-        match &request.kind {
-            RequestKind::Exactly(terms) => vec![(request.name.to_string(), Some(terms))],
-            RequestKind::FirstAvailable(all) => all
-                .iter()
-                .map(|(name, terms)| (format!("{}/{name}", request.name), Some(terms)))
-                .collect(),
-            // A request of a newer API may have tolerations that were not read. The taint could keep out the pod
-            // itself, so it counts as lacking.
-            RequestKind::Unknown => vec![(request.name.to_string(), None)],
-        }
+    let names = requests.flat_map(|request| match &request.kind {
+        RequestKind::Exactly(terms) if covered(terms) => Vec::new(),
+        RequestKind::FirstAvailable(all) => all
+            .iter()
+            .filter(|(_, terms)| !covered(terms))
+            .map(|(name, _)| format!("{}/{name}", request.name))
+            .collect(),
+        // A request of a newer API may have tolerations that were not read. The taint could keep out the pod
+        // itself, so it counts as lacking.
+        RequestKind::Exactly(_) | RequestKind::Unknown => vec![request.name.to_string()],
     });
-    let lacking =
-        choices.filter(|(_, terms)| !terms.is_some_and(|terms| covers(&terms.tolerations, uid)));
-    let lacking = lacking.map(|(request, _)| LackingRequest {
-        claim: claim.name.clone(),
-        request,
-    });
-    lacking.collect()
+    names
+        .map(|request| format!("claim {}: request {request}", claim.name))
+        .collect()
 }
 
 /// True if one of the tolerations covers the taint for the pod with this UID.
@@ -474,38 +475,25 @@ pub fn covers(tolerations: &[Toleration], uid: &Uid) -> bool {
     tolerations.iter().any(|it| tolerates(it, &taint))
 }
 
-/// The toleration that requests need, as it is written below a request.
-pub fn toleration_lines() -> [String; 4] {
-    [
-        "tolerations:".to_owned(),
-        format!("- key: {TAINT_KEY}"),
-        "  operator: Exists".to_owned(),
-        format!("  effect: {}", Effect::NoSchedule),
-    ]
-}
-
-/// Refuses to keep devices by a taint that would keep out the pod itself.
+/// Refuses claims that do not tolerate the taint.
 ///
 /// # Errors
 ///
-/// A request does not tolerate the taint.
-pub fn refuse_lacking(lacking: &[LackingRequest]) -> Result<(), Failure> {
+/// There are such requests.
+pub fn refuse_lacking(lacking: &[String]) -> Result<(), Failure> {
     if lacking.is_empty() {
         return Ok(());
     }
     let refused = Failure::refused(
         "the pod's claims do not tolerate the taint that would keep devices for it; nothing was changed",
     );
-    let requests = lacking
-        .iter()
-        .map(|it| format!("claim {}: request {}", it.claim, it.request));
-    let refused = requests.fold(refused, Failure::detail).detail(
-        "add these lines under `exactly` of each request in the ResourceClaimTemplate (delete it and create it \
-         again), or to each entry of `firstAvailable`, and recreate the pod:",
+    let refused = lacking.iter().fold(refused, Failure::detail);
+    let snippet = format!(
+        "in the ResourceClaimTemplate, add to `exactly` of each request, or to each entry of `firstAvailable`: \
+        tolerations: [{{key: {TAINT_KEY}, operator: Exists, effect: {}}}]",
+        Effect::NoSchedule
     );
-    let lines = toleration_lines().map(|line| format!("  {line}"));
-    let refused = lines.into_iter().fold(refused, Failure::detail);
-    Err(refused.hint(
+    Err(refused.detail(snippet).hint(
         "to evict pods without keeping their devices, so that another pod may get them first: --without-toleration",
     ))
 }

@@ -21,7 +21,7 @@ use crate::assess::{
     Assessed, Assessment, Basis, CountSubject, DisruptionFacts, Limits, PodAssessment,
     ReportCompleteness, TaintCounts,
 };
-use crate::decide::publish::{ControllerAnswer, OtherTreatment};
+use crate::decide::publish::ControllerAnswer;
 use crate::engine::{
     self, Defect, DeviceImpact, Impact, PodImpact, ProposedTaint, RuleImpact, Semantics,
 };
@@ -110,16 +110,6 @@ impl ImpactReport {
     pub fn set_answers(&mut self, answers: Vec<ControllerAnswer>) {
         self.published_rules = answers.iter().map(Published::from).collect();
         self.answers = answers;
-    }
-
-    /// Messages of the controller for each taint if it treated pods with extended resources as in `other`.
-    pub fn other_treatment(&self, other: &Self) -> Vec<OtherTreatment> {
-        let taints = self.proposed_taints.iter().zip(&other.proposed_taints);
-        let other = taints.map(|(here, there)| OtherTreatment {
-            message: there.controller_message.clone(),
-            evicts_more: there.counts.evicted_pod_count > here.counts.evicted_pod_count,
-        });
-        other.collect()
     }
 
     /// The written fields: inputs of the report are in no document.
