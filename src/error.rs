@@ -147,6 +147,12 @@ impl Failure {
         self
     }
 
+    /// Adds several details.
+    #[must_use]
+    pub fn with_details(self, details: impl IntoIterator<Item: Into<String>>) -> Self {
+        details.into_iter().fold(self, Self::detail)
+    }
+
     /// Adds something to do about it; hints are shown in the order in which they were added.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {

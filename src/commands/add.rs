@@ -8,33 +8,32 @@ use super::clock;
 use super::context::Context;
 use super::flags::change::RehearsalArgs;
 use super::flags::device_filters::DeviceFilterArgs;
+use super::flags::output::parser;
 use super::flags::safety::SafetyArgs;
 use super::profile::CommandProfile;
-use super::work::changer::{Changer, Lines};
+use super::work::changer::{Changer, recorder, stopped};
 use super::work::connect::{failed, semantics_for};
 use super::work::mutation_context::MutationContext;
-use super::work::pipeline::{ApprovalBasis, ImpactBasis, Pipeline};
-use super::work::resolve_rules::by_name;
+use super::work::mutation_context::by_name;
+use super::work::pipeline::Pipeline;
 use super::work::source;
-use super::work::stopped::stopped;
 use crate::cluster;
 use crate::completion::Values;
 use crate::decide::add::action;
-use crate::decide::approval::EvictionMethod;
+use crate::decide::change_log::DryRun;
 use crate::decide::choice::{
     Choice, DeviceArguments, DeviceFilterFlags, Purpose, refuse_unknown_on_node,
 };
-use crate::decide::drafts::{RuleAnnotations, with_expiry};
+use crate::decide::draft::{RuleAnnotations, with_expiry};
 use crate::decide::identity::with_identities;
-use crate::decide::proposal::{NamedOwners, ProposedRule};
+use crate::decide::proposal::ProposedRule;
 use crate::decide::{AddStep, Existing, Proposal, RuleDraft, Terms, add};
 use crate::engine::ProposedTaint;
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;
 use crate::naming::Expiry;
-use crate::naming::labels::parse_label;
 use crate::naming::phrase::counted;
-use crate::render::{Page, render};
+use crate::render::{Format, Page, render};
 use crate::report::rules::ObjectList;
 
 /// Create rules that taint devices
@@ -76,13 +75,8 @@ pub(super) struct AddArgs {
     #[arg(long, help_heading = "Devices", hide_short_help = true)]
     allow_missing: bool,
 
-    /// Name of the rule, if only one is created; default: derived from device and taint
-    #[arg(long, help_heading = "Rule", hide_short_help = true)]
-    name: Option<String>,
-
-    /// Why the devices are tainted
-    #[arg(long, value_name = "TEXT", help_heading = "Rule")]
-    reason: Option<String>,
+    #[command(flatten)]
+    annotations: RuleAnnotations,
 
     /// Expiry for `remove --expired`, such as 4h or 2d
     ///
@@ -90,17 +84,13 @@ pub(super) struct AddArgs {
     #[arg(long, value_name = "TIME", help_heading = "Rule")]
     expires: Option<Expiry>,
 
-    /// Labels of the rules, comma-separated; repeatable
-    #[arg(long, value_name = "KEY=VALUE", value_parser = parse_label, value_delimiter = ',', help_heading = "Rule", hide_short_help = true)]
-    labels: Vec<(String, String)>,
-
     /// Change effect, value and expiry of an existing rule
     #[arg(long, help_heading = "Change", hide_short_help = true)]
     overwrite: bool,
 
     /// Print the rules: json, yaml or name
-    #[arg(short, long, hide_possible_values = true, value_name = "FORMAT", value_parser = ["json", "yaml", "name"], help_heading = "Output")]
-    output: Option<String>,
+    #[arg(short, long, hide_possible_values = true, value_name = "FORMAT", value_parser = parser(&[Format::Json, Format::Yaml, Format::Name]), help_heading = "Output")]
+    output: Option<Format>,
 
     #[command(flatten)]
     change: RehearsalArgs,
@@ -148,16 +138,16 @@ impl AddArgs {
         let named = if choice.needs_cluster() {
             None
         } else {
-            Some(self.inscription().drafts(&choice, manifests)?)
+            Some(self.annotations.drafts(&choice, manifests)?)
         };
         // Reports are read first: errors in a file need no cluster.
         let safety = self.safety.prepare()?;
-        let change = self.change.change();
+        let dry_run = self.change.dry_run();
         let source = self.change.source()?;
         if let Some(drafts) = &named
-            && change.mode().is_none()
+            && dry_run == DryRun::Client
             && source.from.is_empty()
-            && safety.needs_no_report()
+            && !safety.is_set()
         {
             return self.print_drafts(drafts, context).await;
         }
@@ -169,7 +159,7 @@ impl AddArgs {
             None => {
                 let slices = &mutation.view.snapshot().slices;
                 refuse_unknown_on_node(choice.filter.as_ref(), &resolved, slices)?;
-                self.inscription().drafts(&resolved, Vec::new())?
+                self.annotations.drafts(&resolved, Vec::new())?
             }
         };
         // Attributes are most of the bytes of a slice, so that they are read only for rules that note
@@ -192,18 +182,15 @@ impl AddArgs {
         for note in steps.iter().flat_map(AddStep::notes) {
             context.printer.note(&note);
         }
-        let changer = Changer::new(mutation.writable_rules(), change, context);
-        let mut changer = changer.with_lines(self.lines());
-        let proposal = self.proposal(&steps);
+        let recorder = recorder(dry_run, self.output, context);
+        let mut changer = Changer::new(mutation.writable_rules(), recorder);
+        let proposal = Self::proposal(&steps);
         let pipeline = Pipeline {
-            basis: ApprovalBasis::Impact(ImpactBasis {
-                mutation: &mutation,
-                safety: &safety,
-            }),
-            dry_run: change.dry_run,
+            mutation: &mutation,
+            safety: &safety,
             context,
         };
-        let apply = async |changer: &mut Changer<'_>| {
+        let apply = async |changer: &Changer<'_>| {
             let made = self.carry_out(&steps, &terms, changer, &mutation);
             let made = Box::pin(made).await?;
             self.print_rules(made, context)
@@ -244,24 +231,19 @@ fn refuse_unknown_devices(drafts: &[RuleDraft], mutation: &MutationContext) -> R
 }
 
 impl AddArgs {
-    fn proposal(&self, steps: &[AddStep]) -> Proposal {
+    fn proposal(steps: &[AddStep]) -> Proposal {
         let open: Vec<&AddStep> = steps.iter().filter(|step| step.is_open()).collect();
-        Proposal {
-            rules: steps.iter().map(ProposedRule::from).collect(),
-            action: action(&open),
-            whose: NamedOwners::All,
-            is_noted_before: false,
-            patience: None,
-            drains: None,
-            eviction: EvictionMethod::Taint,
-        }
+        Proposal::new(
+            steps.iter().map(ProposedRule::from).collect(),
+            action(&open),
+        )
     }
 
     async fn carry_out(
         &self,
         steps: &[AddStep],
         terms: &Terms<'_>,
-        changer: &mut Changer<'_>,
+        changer: &Changer<'_>,
         mutation: &MutationContext,
     ) -> Result<Vec<Value>, Failure> {
         if steps.len() > 1 {
@@ -273,12 +255,9 @@ impl AddArgs {
         let mut objects = Vec::new();
         for step in steps {
             match changer.take(step, terms).await {
-                Ok(object) => {
-                    changer.outcomes.is_now(&object);
-                    objects.push(object);
-                }
+                Ok(object) => objects.push(object),
                 Err(failure) => {
-                    let (names, taint) = ([step.draft().name.clone()], &step.draft().taint);
+                    let (names, taint) = ([step.draft.name.clone()], &step.draft.taint);
                     let failure = match step.existing() {
                         Some(_) => {
                             mutation
@@ -308,8 +287,7 @@ impl AddArgs {
             now: clock::now(),
         };
         let drafts = with_expiry(drafts.to_vec(), self.expires.as_ref(), terms.now)?;
-        let changer = Changer::new(None, self.change.change(), context);
-        let mut changer = changer.with_lines(self.lines());
+        let changer = Changer::new(None, recorder(DryRun::Client, self.output, context));
         let mut objects = Vec::new();
         for step in add(drafts, &[], &terms)? {
             objects.push(changer.take(&step, &terms).await?);
@@ -318,18 +296,11 @@ impl AddArgs {
         Ok(ExitStatus::Success)
     }
 
-    fn lines(&self) -> Lines {
-        match self.output {
-            Some(_) => Lines::Left,
-            None => Lines::Printed,
-        }
-    }
-
     /// Prints the rules as objects, where that was requested.
     fn print_rules(&self, objects: Vec<Value>, context: &Context) -> Result<(), Failure> {
-        if let Some(format) = &self.output {
+        if let Some(format) = self.output {
             let page = Page {
-                format: format.parse()?,
+                format,
                 width: None,
             };
             context.printer.emit(&render(&ObjectList(objects), page)?)?;
@@ -366,13 +337,5 @@ impl AddArgs {
     ) -> Result<(Choice, Vec<(DeviceTaintRule, Value)>), Failure> {
         let choice = Choice::parse(&self.typed(), Purpose::Add)?;
         Ok((choice, source::manifests(&self.filename, context).await?))
-    }
-
-    fn inscription(&self) -> RuleAnnotations {
-        RuleAnnotations {
-            name: self.name.clone(),
-            reason: self.reason.clone(),
-            labels: self.labels.clone(),
-        }
     }
 }

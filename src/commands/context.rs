@@ -8,9 +8,10 @@ use std::sync::{Arc, OnceLock};
 
 use crate::cluster::{self, ApiClient, ConnectionOptions};
 use crate::completion::Said;
-use crate::decide::Ledger;
+use crate::decide::change_log::ChangeLog;
 use crate::output::{Environment, Printer, Repeated};
 use crate::report::metadata::Cluster;
+use crate::report::wait::WaitReport;
 
 /// Names the shell that completes a word; the scripts of `completion` set it.
 pub(super) const COMPLETED_SHELL: &str = "KUBECTL_DEVICETAINT_COMPLETE";
@@ -178,13 +179,13 @@ pub(super) struct Context {
     pub(super) verbosity: u8,
     pub(super) environment: cluster::Environment,
     /// Changes of the command, for the message after an interruption.
-    pub(super) ledger: Ledger,
+    pub(super) log: ChangeLog,
     /// The UID of this run, which marks its changes.
     pub(super) run: Option<String>,
     /// True if a user at a terminal can be asked.
     pub(super) interactive: bool,
     /// True if the report of the change has been printed as data.
-    is_accounted: AtomicBool,
+    pub(super) waited: OnceLock<WaitReport>,
     /// True if the cluster has been named above a question.
     is_introduced: AtomicBool,
     /// The connected cluster, once there is one.
@@ -219,22 +220,12 @@ impl Context {
             // or answer them.
             interactive: environment.stdin_is_terminal && surroundings.streams.stderr_is_terminal,
             environment,
-            ledger: Ledger::default(),
+            log: ChangeLog::default(),
             run: cluster::run_uid(),
-            is_accounted: AtomicBool::new(false),
+            waited: OnceLock::new(),
             is_introduced: AtomicBool::new(false),
             client: OnceLock::new(),
         }
-    }
-
-    /// Notes that the changes are printed as data.
-    pub(super) fn accounted(&self) {
-        self.is_accounted.store(true, Ordering::Relaxed);
-    }
-
-    /// True if the report of the change has been printed as data.
-    pub(super) fn is_accounted(&self) -> bool {
-        self.is_accounted.load(Ordering::Relaxed)
     }
 
     /// Notes that this cluster is connected.
@@ -272,10 +263,10 @@ impl Context {
             namespace: None,
             verbosity: 0,
             environment: cluster::Environment::default(),
-            ledger: Ledger::default(),
+            log: ChangeLog::default(),
             run: None,
             interactive: false,
-            is_accounted: AtomicBool::new(false),
+            waited: OnceLock::new(),
             is_introduced: AtomicBool::new(false),
             client: OnceLock::new(),
         }

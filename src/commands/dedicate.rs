@@ -8,16 +8,18 @@ use tokio::time::Instant;
 
 use super::context::Context;
 use super::flags::change::RehearsalArgs;
+use super::flags::output::parser;
 use super::profile::{CommandProfile, NamespaceFilter, OF_A_DEDICATION};
+use super::work::changer::{recorder, stopped};
 use super::work::connect::failed;
-use super::work::consent::{ask, introduce};
 use super::work::dedication::{DedicationObjects, with_policies};
 use super::work::mutation_context::MutationContext;
-use super::work::stopped::stopped;
+use super::work::pipeline::approve;
 use crate::assess::{Consent, defects};
 use crate::cluster::{Purpose, TrialResult, WriteMode, preferred_version, user_name};
 use crate::completion::Values;
-use crate::decide::approval::{ApprovalFacts, ImpactLimit};
+use crate::decide::approval::{Approval, ImpactLimit};
+use crate::decide::change_log::{DryRun, RuleGoal};
 use crate::decide::choice::{
     self, Choice, ChoiceBasis, DeviceArguments, DeviceFilterFlags, refuse_unmatched,
 };
@@ -25,8 +27,6 @@ use crate::decide::dedication::{
     DesiredObject, KINDS, NamespaceFact, Namespaces, Step, Terms, findings, full_name,
     other_dedication, refuse_overlap, refuse_shared_counters,
 };
-use crate::decide::ledger::RuleGoal;
-use crate::decide::question::CountedPods;
 use crate::engine::ProposedTaint;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceSelector, Kind};
@@ -123,8 +123,8 @@ pub(super) struct DedicateArgs {
     /// Print the objects: json, yaml or name
     ///
     /// Default: a line for each change; with --dry-run=client, the names of the objects.
-    #[arg(short, long, hide_possible_values = true, value_name = "FORMAT", value_parser = ["json", "yaml", "name"], help_heading = "Change")]
-    output: Option<String>,
+    #[arg(short, long, hide_possible_values = true, value_name = "FORMAT", value_parser = parser(&[Format::Json, Format::Yaml, Format::Name]), help_heading = "Change")]
+    output: Option<Format>,
 
     #[command(flatten)]
     change: RehearsalArgs,
@@ -189,15 +189,10 @@ impl DedicateArgs {
         })
     }
 
-    fn format(&self) -> Result<Option<Format>, Failure> {
-        let format = self.output.as_deref().map(str::parse::<Format>);
-        Ok(format.transpose()?)
-    }
-
     /// Prints objects; by default, their names.
     fn print(&self, objects: &[DesiredObject], context: &Context) -> Result<ExitStatus, Failure> {
         let page = Page {
-            format: self.format()?.unwrap_or(Format::Name),
+            format: self.output.unwrap_or(Format::Name),
             width: None,
         };
         let all = objects.iter().map(|one| one.object.clone()).collect();
@@ -230,10 +225,9 @@ fn selectors(choice: Choice) -> Vec<DeviceSelector> {
 pub(super) async fn run(args: DedicateArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let mut terms = args.terms()?;
     let choice = args.choice(&terms)?;
-    let prints_lines = args.format()?.is_none();
-    let change = args.change.change();
+    let recorder = recorder(args.change.dry_run(), args.output, context);
     let source = args.change.source()?;
-    if change.mode().is_none() && source.from.is_empty() && !choice.needs_cluster() {
+    if recorder.dry_run == DryRun::Client && source.from.is_empty() && !choice.needs_cluster() {
         terms.devices = selectors(choice);
         return args.print(&unserved(&terms), context);
     }
@@ -248,13 +242,11 @@ pub(super) async fn run(args: DedicateArgs, context: &Context) -> Result<ExitSta
     let objects = DedicationObjects {
         live: with_policies(live).await?,
         dedication: &terms.name,
-        change,
-        prints_lines,
-        context,
+        recorder,
     };
     let policies = objects.of(Kind::MutatingAdmissionPolicy).map_err(failed)?;
     let desired = terms.objects(policies.api_version(), rules.api_version());
-    if change.mode().is_none() {
+    if recorder.dry_run == DryRun::Client {
         return args.print(&desired, context);
     }
     let namespaces = objects.list(Kind::NamespaceObject).await.map_err(failed)?;
@@ -292,11 +284,11 @@ impl Dedication<'_> {
         }
         let made = self.apply(&planned).await;
         made.map_err(|failure| stopped(failure, self.context))?;
-        if !self.objects.prints_lines {
+        if self.args.output.is_some() {
             let objects: Vec<DesiredObject> = planned.into_iter().map(|(one, _)| one).collect();
             self.args.print(&objects, self.context)?;
         }
-        if self.objects.change.dry_run.is_real() {
+        if self.objects.recorder.dry_run.is_real() {
             let seen = self.look_again(&found, mutation).await;
             seen.map_err(|failure| stopped(failure, self.context))?;
         }
@@ -382,16 +374,18 @@ impl Dedication<'_> {
         let (devices, to) = (self.terms.devices.len(), self.terms.namespaces_text());
         let action = format!("Dedicate devices of {} to {to}", counted(devices, "rule"));
         let yes = self.args.yes;
-        let facts = ApprovalFacts {
+        let defect = defect.as_ref();
+        let approval = Approval {
             // The taint evicts no pod, but claims are changed and rejected from then on.
             impact: Consent::Yes,
-            ..ApprovalFacts::without_evictions(defect.as_ref(), yes, ImpactLimit::Unsupported)
+            ..Approval::without_evictions(&action, defect, yes, ImpactLimit::Unsupported)
         };
-        introduce(&lines, self.context);
-        match facts.question(&action, CountedPods::Evicted)? {
-            None => Ok(()),
-            Some(question) => ask(&question, self.objects.change.dry_run, self.context).map(drop),
-        }
+        approve(
+            &lines,
+            &approval,
+            self.objects.recorder.dry_run,
+            self.context,
+        )
     }
 
     /// Applies the policies, waits until they are in effect, and applies the rules.
@@ -401,7 +395,7 @@ impl Dedication<'_> {
             Step::Configure => Some((wanted.full_name(), RuleGoal::Changed)),
             Step::Keep => None,
         });
-        self.objects.plan(open);
+        self.context.log.plan(open);
         let is_rule = |(wanted, _): &&(DesiredObject, Step)| wanted.kind == Kind::DeviceTaintRule;
         let (rules, policies): (Vec<_>, Vec<_>) = planned.iter().partition(is_rule);
         for (wanted, step) in policies {
@@ -409,7 +403,7 @@ impl Dedication<'_> {
         }
         let started = Instant::now();
         // Also if all exist: an earlier run may have been stopped before they were in effect.
-        while self.objects.change.dry_run.is_real() && !self.is_in_effect().await? {
+        while self.objects.recorder.dry_run.is_real() && !self.is_in_effect().await? {
             if started.elapsed() >= PATIENCE {
                 return Err(Failure::new(
                     ExitStatus::TryAgain,

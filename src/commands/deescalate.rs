@@ -14,24 +14,20 @@ use super::context::Context;
 use super::flags::change::{ChangeArgs, ReportArgs};
 use super::flags::rules::RuleArgs;
 use super::profile::CommandProfile;
-use super::work::change_summary::accounted;
-use super::work::changer::Changer;
+use super::work::changer::{Changer, Recorder, is_about_one_rule, recorder, reported, stopped};
 use super::work::connect::{Live, connect_client, failed, semantics_for};
 use super::work::mutation_context::MutationContext;
-use super::work::pipeline::{ApprovalBasis, Pipeline};
-use super::work::resolve_rules::{by_name, selected_on, selected_rules};
-use super::work::stopped::{is_about_one_rule, stopped};
+use super::work::mutation_context::{by_name, selected_on, selected_rules};
 use crate::cluster::{ApiClient, Purpose, Rules, ServedKinds, discover, user_name};
-use crate::decide::blast_radius::set_back;
+use crate::decide::change_log::{RuleGoal, RuleOutcome, RuleResult};
 use crate::decide::chooser::no_such_rule;
 use crate::decide::exit_status::of_parts;
-use crate::decide::outcomes::RuleResult;
-use crate::decide::{Chooser, Proposal, RuleChoice, RulePatch, SelectedRules};
+use crate::decide::owner::set_back;
+use crate::decide::{Chooser, RuleChoice, RulePatch, SelectedRules};
 use crate::engine::settle::is_observed;
 use crate::engine::{ProposedTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect};
-use crate::render::Format;
 use crate::report::rule_lifecycle::{DowngradeImpact, DowngradeObservation, downgraded_line};
 
 /// Lower a rule's effect immediately, without preview, guards or confirmation
@@ -123,15 +119,15 @@ impl DeescalateArgs {
 }
 
 pub(super) async fn run(args: DeescalateArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let (format, dry_run) = (args.report.format()?, args.change.change().dry_run);
-    let work = args.deescalate(format, context);
-    accounted(work, format, dry_run, context).await
+    let format = args.report.output;
+    let recorder = recorder(args.change.dry_run, format, context);
+    reported(args.deescalate(recorder, context), format, context).await
 }
 
 impl DeescalateArgs {
     async fn deescalate(
         &self,
-        format: Option<Format>,
+        recorder: Recorder<'_>,
         context: &Context,
     ) -> Result<ExitStatus, Failure> {
         let choice = self.rules.choice()?;
@@ -150,28 +146,25 @@ impl DeescalateArgs {
         {
             context.printer.note("No resources found");
         }
-        let change = self.change.change();
-        let mut changer = Changer::new(&reached.rules, change, context)
-            .by(user.unwrap_or(None))
-            .with_lines(self.report.lines());
-        changer.outcomes.missing(&chooser, &found);
+        let log = &context.log;
+        let mut changer = Changer::new(Some(&reached.rules), recorder);
+        changer.set_user(user.unwrap_or(None));
+        log.missing(&chooser, &found);
+        let unreadable = |name: &str, failure: &Failure| {
+            log.add(RuleOutcome::new(name, RuleResult::Failed).with_error(failure));
+        };
         if let Some((name, failure)) = &alone {
-            changer.outcomes.ended(name, RuleResult::Failed, failure);
+            unreadable(name, failure);
         }
         for (name, failure) in unread {
-            changer.outcomes.ended(&name, RuleResult::Failed, &failure);
+            unreadable(&name, &failure);
             found.missing.push(failure);
         }
-        let proposal = Proposal::downgrade(&found.rules, &self.to.into());
-        let pipeline = Pipeline {
-            basis: ApprovalBasis::Downgrade,
-            dry_run: change.dry_run,
-            context,
-        };
+        let to = Effect::from(self.to);
+        let open = found.rules.iter().filter(|rule| rule.taint.effect != to);
+        log.plan(open.map(|rule| (rule.name.to_string(), RuleGoal::Changed)));
         // Lower the rules that exist, even if others are missing: later is too late.
-        let apply =
-            async |changer: &mut Changer<'_>| self.pull(&found.rules, &reached, changer).await;
-        let downgraded = Box::pin(pipeline.run(&proposal, &mut changer, apply)).await;
+        let downgraded = Box::pin(self.pull(&found.rules, &reached, &changer)).await;
         let ended = match (found.all_missing(), downgraded) {
             (None, downgraded) => downgraded.map(|()| ExitStatus::Success),
             (Some(missing), Ok(())) if found.rules.is_empty() => Err(missing),
@@ -181,9 +174,7 @@ impl DeescalateArgs {
                 Err(failure.ending(status).hint(missing.to_string()))
             }
         };
-        let ended = alone.map_or(ended, |(_, failure)| Err(failure));
-        changer.present(format, &ended)?;
-        ended
+        alone.map_or(ended, |(_, failure)| Err(failure))
     }
 }
 
@@ -250,7 +241,7 @@ impl DeescalateArgs {
         &self,
         found: &[DeviceTaintRule],
         reached: &ReachedServer,
-        changer: &mut Changer<'_>,
+        changer: &Changer<'_>,
     ) -> Result<(), Failure> {
         let to = Effect::from(self.to);
         let context = changer.context();
@@ -274,7 +265,7 @@ impl DeescalateArgs {
         for line in set_back(&downgraded) {
             changer.note(line);
         }
-        if self.change.change().dry_run.is_real() {
+        if self.change.dry_run.is_real() {
             let downgrade = DowngradedRules {
                 downgraded,
                 at: pulled,
@@ -332,7 +323,7 @@ async fn is_confirmed(downgraded: &[DeviceTaintRule], rules: &Rules) -> bool {
 async fn tell_cancelled(
     reached: &ReachedServer,
     downgrade: DowngradedRules,
-    changer: &mut Changer<'_>,
+    changer: &Changer<'_>,
 ) {
     let evicting: Vec<DeviceTaintRule> = downgrade
         .downgraded

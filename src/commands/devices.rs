@@ -14,7 +14,7 @@ use crate::completion::Values;
 use crate::decide::choice::{
     self, Choice, DeviceArguments, DeviceFilterFlags, refuse_unknown_columns,
 };
-use crate::decide::list_filter::ListFilter;
+use crate::decide::explain_targets::ListFilter;
 use crate::engine;
 use crate::error::{ExitStatus, Failure};
 use crate::render::Format;

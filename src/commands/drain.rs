@@ -1,8 +1,6 @@
 //! `drain`: evicts pods from devices, unit by unit.
 
-use std::time::Duration;
-
-use clap::{Subcommand, ValueEnum};
+use clap::Subcommand;
 use tokio::time::Instant;
 
 use super::context::Context;
@@ -10,20 +8,16 @@ use super::drains::{self, StatusArgs};
 use super::flags::change::{RehearsalArgs, ReportArgs};
 use super::flags::safety::SafetyArgs;
 use super::profile::CommandProfile;
-use super::work::change_summary::accounted;
-use super::work::changer::Changer;
+use super::work::changer::{Changer, Recorder, recorder, reported, stopped};
 use super::work::drain::{DrainRequest, PreparedDrain, UnitDrain};
 use super::work::mutation_context::MutationContext;
-use super::work::pipeline::{ApprovalBasis, ImpactBasis, Pipeline};
-use super::work::stopped::stopped;
+use super::work::pipeline::Pipeline;
 use crate::cluster::Purpose;
 use crate::completion::Values;
-use crate::decide::drain::{DrainLimits, Inclusions, UnitKind, UnitResult, drain_status};
+use crate::decide::drain::{DrainOptions, UnitResult, drain_status};
 use crate::decide::{Existing, Terms};
 use crate::error::{ExitStatus, Failure};
 use crate::naming::Subject;
-use crate::naming::duration::parse_duration;
-use crate::render::Format;
 
 /// Drain devices or nodes one by one, within PodDisruptionBudgets
 ///
@@ -59,68 +53,8 @@ pub(super) struct DrainArgs {
     )]
     nodes: Vec<String>,
 
-    /// Also select devices that use the same counter sets, such as the partitions of a GPU
-    #[arg(long, help_heading = "Devices", hide_short_help = true)]
-    with_partitions: bool,
-
-    /// Unit: device, node or pool; default: node with --node, else device
-    #[arg(
-        long,
-        value_enum,
-        hide_possible_values = true,
-        hide_short_help = true,
-        value_name = "UNIT",
-        help_heading = "Drain"
-    )]
-    unit: Option<UnitArg>,
-
-    /// Restart Deployments with maxSurge above 0 instead of evicting their pods
-    ///
-    /// A restart replaces all pods of the Deployment, also those on other devices, and does not respect budgets.
-    #[arg(long, help_heading = "Drain")]
-    restart: bool,
-
-    /// Evict remaining pods by NoExecute, ignoring budgets
-    #[arg(long, help_heading = "Drain")]
-    force: bool,
-
-    /// With --force, time before NoExecute is set, such as 5m
-    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = parse_duration, help_heading = "Drain", hide_short_help = true)]
-    grace: Duration,
-
-    /// How long a unit may take, such as 30m
-    #[arg(long, value_name = "DURATION", default_value = "15m", value_parser = parse_duration, help_heading = "Drain")]
-    timeout: Duration,
-
-    /// Also evict pods of a class: daemonsets, singletons, jobs, unmanaged
-    ///
-    /// `singletons` are pods of single-replica StatefulSets. No known workload recreates `unmanaged` pods. Repeatable.
-    #[arg(
-        long,
-        value_enum,
-        value_delimiter = ',',
-        hide_possible_values = true,
-        value_name = "CLASS",
-        help_heading = "Drain"
-    )]
-    include: Vec<IncludedClass>,
-
-    /// Proceed even if replacements may stay pending without a device
-    #[arg(long, help_heading = "Safety", hide_short_help = true)]
-    accept_unplaceable: bool,
-
-    /// Name of the drain; default: derived from nodes or devices
-    #[arg(long, help_heading = "Drain", hide_short_help = true)]
-    name: Option<String>,
-
-    /// Why the devices are drained
-    #[arg(
-        long,
-        value_name = "TEXT",
-        help_heading = "Rule",
-        hide_short_help = true
-    )]
-    reason: Option<String>,
+    #[command(flatten)]
+    options: DrainOptions,
 
     #[command(flatten)]
     change: RehearsalArgs,
@@ -141,39 +75,6 @@ pub(super) struct DrainArgs {
 #[derive(Debug, Subcommand)]
 enum ViewedCluster {
     Status(StatusArgs),
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum UnitArg {
-    /// Each device by itself
-    Device,
-    /// All devices of a node
-    Node,
-    /// All devices of a pool
-    Pool,
-}
-
-/// Classes of pods that are evicted only if they are named.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum IncludedClass {
-    /// Pods of DaemonSets
-    Daemonsets,
-    /// Pods of single-replica StatefulSets
-    Singletons,
-    /// Pods of Jobs
-    Jobs,
-    /// Pods that no known workload recreates
-    Unmanaged,
-}
-
-impl From<UnitArg> for UnitKind {
-    fn from(typed: UnitArg) -> Self {
-        match typed {
-            UnitArg::Device => Self::Device,
-            UnitArg::Node => Self::Node,
-            UnitArg::Pool => Self::Pool,
-        }
-    }
 }
 
 const EXAMPLES: &str = "\
@@ -206,9 +107,9 @@ pub(super) async fn run(args: DrainArgs, context: &Context) -> Result<ExitStatus
             Err(Failure::usage("no devices selected").hint("specify devices, or add --node NODE"))
         }
         None => {
-            let (format, dry_run) = (args.report.format()?, args.change.change().dry_run);
-            let work = Box::pin(args.begin(format, context));
-            accounted(work, format, dry_run, context).await
+            let format = args.report.output;
+            let recorder = recorder(args.change.dry_run(), format, context);
+            reported(Box::pin(args.begin(recorder, context)), format, context).await
         }
     }
 }
@@ -216,83 +117,56 @@ pub(super) async fn run(args: DrainArgs, context: &Context) -> Result<ExitStatus
 impl DrainArgs {
     async fn begin(
         &self,
-        format: Option<Format>,
+        recorder: Recorder<'_>,
         context: &Context,
     ) -> Result<ExitStatus, Failure> {
         let request = self.request();
         let choices = request.choices()?;
         let safety = self.safety.prepare()?;
-        let change = self.change.change();
         let mutation = MutationContext::open(&self.change.source()?, context).await?;
         let (mutation, devices) = Box::pin(request.devices(choices, mutation, context)).await?;
         let view = &mutation.view;
         let prepared = request.prepare(&devices, view.rules()?, &view.device_basis())?;
         let checked = Box::pin(request.check(&prepared, &mutation)).await?;
         let proposal = request.proposal(&prepared, &checked);
-        let lines = self.report.lines();
-        let mut changer =
-            Changer::new(mutation.writable_rules(), change, context).with_lines(lines);
+        let mut changer = Changer::new(mutation.writable_rules(), recorder);
         let pipeline = Pipeline {
-            basis: ApprovalBasis::Impact(ImpactBasis {
-                mutation: &mutation,
-                safety: &safety,
-            }),
-            dry_run: change.dry_run,
+            mutation: &mutation,
+            safety: &safety,
             context,
         };
         let units = UnitDrain {
             prepared: &prepared,
-            limits: request.limits,
+            limits: &self.options.limits,
             mutation: &mutation,
             context,
             began: Instant::now(),
         };
         let mut results: Vec<UnitResult> = Vec::new();
-        let apply = async |changer: &mut Changer<'_>| {
+        let apply = async |changer: &Changer<'_>| {
             taint(&prepared, &mutation, changer).await?;
-            if change.dry_run.is_real() {
+            if changer.dry_run().is_real() {
                 results = Box::pin(units.drain(changer)).await?;
             }
             Ok(())
         };
         let done = Box::pin(pipeline.run(&proposal, &mut changer, apply)).await;
-        let ended = done.and_then(|()| drain_status(&results));
-        changer.present(format, &ended)?;
         mutation.view.tell(&context.printer);
-        ended
+        done.and_then(|()| drain_status(&results))
     }
 
     /// The flags as a request.
-    fn request(&self) -> DrainRequest {
+    fn request(&self) -> DrainRequest<'_> {
         let (mut nodes, targets) = match Subject::nodes(&self.targets) {
             Some(nodes) => (nodes, Vec::new()),
             None => (Vec::new(), self.targets.clone()),
         };
         nodes.extend(self.nodes.iter().cloned());
-        let default = match nodes.is_empty() {
-            true => UnitKind::Device,
-            false => UnitKind::Node,
-        };
         DrainRequest {
             targets,
             nodes,
-            with_partitions: self.with_partitions,
-            kind: self.unit.map_or(default, UnitKind::from),
-            name: self.name.clone(),
-            reason: self.reason.clone(),
-            limits: DrainLimits {
-                restarts: self.restart,
-                included: Inclusions {
-                    singletons: self.include.contains(&IncludedClass::Singletons),
-                    jobs: self.include.contains(&IncludedClass::Jobs),
-                    unmanaged: self.include.contains(&IncludedClass::Unmanaged),
-                    daemon_sets: self.include.contains(&IncludedClass::Daemonsets),
-                },
-                force_after: self.force.then_some(self.grace),
-                timeout: self.timeout,
-                accepts_unplaceable: self.accept_unplaceable,
-            },
-            mode: self.change.change().mode(),
+            options: &self.options,
+            dry_run: self.change.dry_run(),
         }
     }
 }
@@ -301,7 +175,7 @@ impl DrainArgs {
 async fn taint(
     prepared: &PreparedDrain,
     mutation: &MutationContext,
-    changer: &mut Changer<'_>,
+    changer: &Changer<'_>,
 ) -> Result<(), Failure> {
     let terms = Terms {
         existing: Existing::Kept,

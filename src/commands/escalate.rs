@@ -8,19 +8,15 @@ use super::flags::rules::RuleArgs;
 use super::flags::safety::SafetyArgs;
 use super::flags::waiting::WaitingArgs;
 use super::profile::CommandProfile;
-use super::work::change_summary::accounted;
-use super::work::changer::{Changer, Lines};
+use super::work::changer::{Changer, Recorder, recorder, reported, stopped};
 use super::work::mutation_context::MutationContext;
-use super::work::pipeline::{ApprovalBasis, ImpactBasis, Pipeline};
-use super::work::stopped::stopped;
+use super::work::pipeline::Pipeline;
 use crate::cluster::Purpose;
-use crate::decide::approval::EvictionMethod;
-use crate::decide::effect::{escalate, escalates_again, escalation};
-use crate::decide::proposal::{NamedOwners, ProposedRule};
+use crate::decide::proposal::ProposedRule;
+use crate::decide::proposal::{escalate, escalates_again, escalation};
 use crate::decide::{Proposal, RuleChoice, RulePatch};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect};
-use crate::render::Format;
 
 /// Raise a rule's effect: block new pods, or evict running ones
 ///
@@ -101,41 +97,33 @@ impl EscalateArgs {
 }
 
 pub(super) async fn run(args: EscalateArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let (format, dry_run) = (args.report.format()?, args.change.change().dry_run);
-    let lines = args.report.lines();
-    let work = args.escalate(format, lines, context);
-    accounted(work, format, dry_run, context).await
+    let format = args.report.output;
+    let recorder = recorder(args.change.dry_run(), format, context);
+    reported(args.escalate(recorder, context), format, context).await
 }
 
 impl EscalateArgs {
     async fn escalate(
         &self,
-        format: Option<Format>,
-        lines: Lines,
+        recorder: Recorder<'_>,
         context: &Context,
     ) -> Result<ExitStatus, Failure> {
         // Errors in the arguments are found before the cluster is asked.
         let choice = self.rules.choice()?;
         let safety = self.safety.prepare()?;
         let (mutation, proposal) = Box::pin(self.prepare(&choice, context)).await?;
-        let change = self.change.change();
-        let mut changer =
-            Changer::new(mutation.writable_rules(), change, context).with_lines(lines);
+        let mut changer = Changer::new(mutation.writable_rules(), recorder);
         let pipeline = Pipeline {
-            basis: ApprovalBasis::Impact(ImpactBasis {
-                mutation: &mutation,
-                safety: &safety,
-            }),
-            dry_run: change.dry_run,
+            mutation: &mutation,
+            safety: &safety,
             context,
         };
-        let apply = async |changer: &mut Changer<'_>| {
+        let apply = async |changer: &Changer<'_>| {
             let changed = self.carry_out(&proposal, &mutation, changer).await;
             mutation.view.tell(&context.printer);
             changed
         };
         let ended = Box::pin(pipeline.run(&proposal, &mut changer, apply)).await;
-        changer.present(format, &ended)?;
         ended.map(|()| ExitStatus::Success)
     }
 
@@ -164,13 +152,8 @@ impl EscalateArgs {
             .map(ProposedRule::name)
             .collect();
         let proposal = Proposal {
-            action: escalation(&open, &to),
-            rules,
-            whose: NamedOwners::All,
-            is_noted_before: true,
             patience: self.waiting.patience(),
-            drains: None,
-            eviction: EvictionMethod::Taint,
+            ..Proposal::new(rules, escalation(&open, &to))
         };
         Ok((mutation, proposal))
     }
@@ -179,7 +162,7 @@ impl EscalateArgs {
         &self,
         proposal: &Proposal,
         mutation: &MutationContext,
-        changer: &mut Changer<'_>,
+        changer: &Changer<'_>,
     ) -> Result<(), Failure> {
         for done in proposal.rules.iter().filter(|rule| !rule.is_open()) {
             changer.unchanged(&done.rule)?;

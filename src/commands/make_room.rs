@@ -1,26 +1,24 @@
 //! `make-room`: evicts pods so that a pod that waits for devices gets theirs.
 
-use std::time::Duration;
-
 use super::context::Context;
 use super::flags::change::{RehearsalArgs, ReportArgs};
 use super::flags::safety::SafetyArgs;
 use super::profile::{CommandProfile, NamespaceFilter};
 use super::signal::{Signals, interrupted, stoppable_by};
-use super::work::change_summary::accounted;
-use super::work::changer::Changer;
+use super::work::changer::{Changer, Recorder, recorder, reported};
 use super::work::make_room::{
     Preparation, Prepared, RoomEvictions, RoomRequest, remove_left, until_scheduled,
 };
 use super::work::mutation_context::MutationContext;
-use super::work::pipeline::{ApprovalBasis, ImpactBasis, Pipeline};
-use super::work::resolve_rules::by_name;
+use super::work::mutation_context::by_name;
+use super::work::pipeline::Pipeline;
 use crate::cluster::Purpose;
 use crate::commands::work::connect::failed;
-use crate::decide::make_room::{RoomEnd, RoomLimits, RoomRun, RoomTarget, with_removal};
+use crate::decide::approval::SafetyLimits;
+use crate::decide::change_log::DryRun;
+use crate::decide::make_room::{RoomEnd, RoomOptions, RoomRun, room_target, with_removal};
 use crate::decide::{Existing, Terms};
 use crate::error::{ExitStatus, Failure};
-use crate::naming::duration::parse_duration;
 
 /// Evict pods so that a pending pod gets their devices
 ///
@@ -48,25 +46,8 @@ pub(super) struct MakeRoomArgs {
     #[arg(value_name = "POD")]
     target: String,
 
-    /// Allow sets that violate PodDisruptionBudgets
-    ///
-    /// A pod whose eviction is refused for 60s is deleted.
-    #[arg(long, help_heading = "Pods")]
-    force: bool,
-
-    /// Shorten longer grace periods to this one, such as 10s
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration, help_heading = "Pods")]
-    grace: Option<Duration>,
-
-    /// Do not keep the devices by a taint
-    ///
-    /// The claims of the pod need no toleration then, but another pod may get the devices first.
-    #[arg(long)]
-    without_toleration: bool,
-
-    /// How long to wait until the pod is scheduled
-    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = parse_duration, help_heading = "Wait")]
-    timeout: Duration,
+    #[command(flatten)]
+    options: RoomOptions,
 
     #[command(flatten)]
     change: RehearsalArgs,
@@ -96,30 +77,28 @@ impl MakeRoomArgs {
 }
 
 pub(super) async fn run(args: MakeRoomArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let (format, dry_run) = (args.report.format()?, args.change.change().dry_run);
-    let work = Box::pin(args.make_room(context));
-    accounted(work, format, dry_run, context).await
+    let format = args.report.output;
+    let recorder = recorder(args.change.dry_run(), format, context);
+    reported(Box::pin(args.make_room(recorder, context)), format, context).await
 }
 
 impl MakeRoomArgs {
-    fn request(&self, context: &Context) -> Result<RoomRequest, Failure> {
-        let seconds = |grace: Duration| i64::try_from(grace.as_secs()).unwrap_or(i64::MAX);
+    fn request(&self, yes: bool, context: &Context) -> Result<RoomRequest, Failure> {
         Ok(RoomRequest {
-            target: RoomTarget::parse(&self.target, context.namespace.as_deref())?,
-            limits: RoomLimits {
-                force: self.force,
-                grace: self.grace.map(seconds),
-            },
-            has_taint: !self.without_toleration,
-            yes: self.safety.is_yes(),
-            timeout: self.timeout,
+            target: room_target(&self.target, context.namespace.as_deref())?,
+            options: self.options,
+            yes,
         })
     }
 
-    async fn make_room(&self, context: &Context) -> Result<ExitStatus, Failure> {
-        let request = self.request(context)?;
+    async fn make_room(
+        &self,
+        recorder: Recorder<'_>,
+        context: &Context,
+    ) -> Result<ExitStatus, Failure> {
         // Errors of flags are found before the cluster is read.
-        self.safety.prepare()?;
+        let safety = self.safety.prepare()?;
+        let request = self.request(safety.yes, context)?;
         // From before anything is changed, so that a signal meanwhile still has the rules removed.
         let mut signals = Signals::listen_for_hangup();
         let prepared = async {
@@ -141,16 +120,18 @@ impl MakeRoomArgs {
                     "the scheduler has nominated node {node} for pod {}, and preempts pods there; nothing was changed",
                     pod.name
                 ));
-                if !self.change.change().dry_run.is_real() {
+                if !recorder.dry_run.is_real() {
                     return Ok(ExitStatus::Success);
                 }
-                let waiting = until_scheduled(&pod, &mutation.view, self.timeout);
+                let waiting = until_scheduled(&pod, &mutation.view, self.options.timeout);
                 let end = stoppable_by(Box::pin(waiting), &mut signals, context).await?;
                 ended(&end, &pod.name, context)
             }
             Preparation::Room(prepared) => {
                 let work = RoomWork {
-                    args: self,
+                    options: self.options,
+                    safety: &safety,
+                    recorder,
                     prepared: &prepared,
                     mutation: &mutation,
                     context,
@@ -173,7 +154,9 @@ fn ended(
 
 /// A chosen set, to be carried out.
 struct RoomWork<'a> {
-    args: &'a MakeRoomArgs,
+    options: RoomOptions,
+    safety: &'a SafetyLimits,
+    recorder: Recorder<'a>,
     prepared: &'a Prepared,
     mutation: &'a MutationContext,
     context: &'a Context,
@@ -182,8 +165,8 @@ struct RoomWork<'a> {
 impl RoomWork<'_> {
     /// Asks, evicts, waits, and removes the rules, whatever the result.
     async fn carry_out(&self, mut signals: Signals) -> Result<ExitStatus, Failure> {
-        let (args, context, prepared) = (self.args, self.context, self.prepared);
-        let change = args.change.change();
+        let (context, prepared) = (self.context, self.prepared);
+        let dry_run = self.recorder.dry_run;
         if !prepared.taken_over.is_empty() {
             let count = prepared.taken_over.len();
             context.printer.note(&format!(
@@ -191,24 +174,19 @@ impl RoomWork<'_> {
                 prepared.pod.name
             ));
         }
-        let safety = args.safety.prepare()?;
         let proposal = prepared.proposal();
-        let changer = Changer::new(self.mutation.writable_rules(), change, context);
-        let mut changer = changer.with_lines(args.report.lines());
-        changer.outcomes.set_room((&prepared.plan).into());
+        let mut changer = Changer::new(self.mutation.writable_rules(), self.recorder);
+        context.log.set_room((&prepared.plan).into());
         let pipeline = Pipeline {
-            basis: ApprovalBasis::Impact(ImpactBasis {
-                mutation: self.mutation,
-                safety: &safety,
-            }),
-            dry_run: change.dry_run,
+            mutation: self.mutation,
+            safety: self.safety,
             context,
         };
         let mut has_begun = false;
         let mut end = None;
-        let apply = async |changer: &mut Changer<'_>| {
-            has_begun = change.dry_run.is_real();
-            context.ledger.advise(["to remove rules that are left: kubectl devicetaint remove -l devicetaint.dev/make-room".to_owned()]);
+        let apply = async |changer: &Changer<'_>| {
+            has_begun = dry_run.is_real();
+            context.log.advise(["to remove rules that are left: kubectl devicetaint remove -l devicetaint.dev/make-room".to_owned()]);
             let terms = Terms {
                 existing: Existing::Kept,
                 semantics: &self.mutation.view.semantics,
@@ -217,13 +195,13 @@ impl RoomWork<'_> {
             for step in &prepared.steps {
                 changer.take(step, &terms).await?;
             }
-            if change.dry_run.is_real() {
+            if dry_run.is_real() {
                 end = Some(Box::pin(self.evict()).await?);
             }
             Ok(())
         };
         let checked = async {
-            if change.mode().is_some() {
+            if dry_run != DryRun::Client {
                 prepared.check_permission(self.mutation).await?;
             }
             pipeline.run(&proposal, &mut changer, apply).await
@@ -231,7 +209,7 @@ impl RoomWork<'_> {
         let applied = stoppable_by(Box::pin(checked), &mut signals, context).await;
         self.mutation.view.tell(&context.printer);
         let removed = if has_begun {
-            self.remove(&applied, &mut signals, &mut changer).await
+            self.remove(&applied, &mut signals, &changer).await
         } else {
             Ok(None)
         };
@@ -244,9 +222,7 @@ impl RoomWork<'_> {
             }
             (_, Err(failure)) => Err(failure),
         };
-        let done = with_removal(done, removed, |signal| interrupted(signal, context));
-        changer.present(args.report.format()?, &done)?;
-        done
+        with_removal(done, removed, |signal| interrupted(signal, context))
     }
 
     /// Removes the rules, also after a signal that comes meanwhile: the first one that came, if one did.
@@ -258,7 +234,7 @@ impl RoomWork<'_> {
         &self,
         applied: &Result<(), Failure>,
         signals: &mut Signals,
-        changer: &mut Changer<'_>,
+        changer: &Changer<'_>,
     ) -> Result<Option<ExitStatus>, Failure> {
         let context = self.context;
         let first = applied.as_ref().err().and_then(Failure::signal);
@@ -281,7 +257,7 @@ impl RoomWork<'_> {
 
     async fn evict(&self) -> Result<RoomEnd, Failure> {
         let steps = self.prepared.steps.iter();
-        let names: Vec<String> = steps.map(|step| step.draft().name.clone()).collect();
+        let names: Vec<String> = steps.map(|step| step.draft.name.clone()).collect();
         let rules = by_name(&names, self.mutation.rules()?)
             .await
             .map_err(failed)?;
@@ -292,7 +268,7 @@ impl RoomWork<'_> {
             context: self.context,
         };
         evictions
-            .run(RoomRun::new(self.args.timeout, self.args.force))
+            .run(RoomRun::new(self.options.timeout, self.options.force))
             .await
     }
 }

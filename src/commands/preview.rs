@@ -12,25 +12,25 @@ use super::flags::publish::PublishArgs;
 use super::flags::source::SourceArgs;
 use super::profile::{CommandProfile, NamespaceFilter, PODS_OF_EVERY_NAMESPACE};
 use super::signal::Signals;
-use super::work::changer::Changer;
+use super::work::changer::{Changer, stopped};
 use super::work::cluster_view::{ClusterView, Disruption};
-use super::work::consent::SafetyLimits;
 use super::work::hypothesis::Hypothesis;
 use super::work::output_request::OutputRequest;
-use super::work::pipeline::{ApprovalBasis, Pipeline};
+use super::work::pipeline::approve_idle;
 use super::work::present::present;
 use super::work::publish::{PATIENCE, Publication, changer};
 use super::work::source;
 use crate::assess::Guard;
 use crate::cluster::{self, Detail, Rules};
 use crate::completion::Values;
+use crate::decide::approval::SafetyLimits;
+use crate::decide::change_log::DryRun;
 use crate::decide::choice::{Choice, DeviceArguments, DeviceFilterFlags, Purpose};
 use crate::decide::publish;
-use crate::engine::{ProposedTaint, Semantics};
+use crate::engine::ProposedTaint;
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;
 use crate::report::ImpactReport;
-use crate::report::change::DryRun;
 
 /// Show which pods a taint would evict, and when
 ///
@@ -132,19 +132,6 @@ struct PreviewAnswer {
     report: ImpactReport,
 }
 
-impl PreviewAnswer {
-    /// The answer if pods with extended resources were treated the other way: up to which release they
-    /// are left alone is known from below only.
-    fn other_way(&self) -> ImpactReport {
-        let semantics = &self.view.semantics;
-        let other = Semantics {
-            evicts_extended_resources: !semantics.evicts_extended_resources,
-            ..*semantics
-        };
-        self.view.report_under(&other, &self.proposed)
-    }
-}
-
 impl PreviewArgs {
     fn wanted(&self) -> OutputRequest {
         OutputRequest {
@@ -195,42 +182,37 @@ async fn publish(
     context: &Context,
 ) -> Result<ExitStatus, Failure> {
     let wanted = args.wanted();
-    let mut publication = Publication::new(rules, &answer.proposed, &answer.view)?;
-    let proposal = publication.proposal();
-    let mut changer = changer(rules, context);
-    let pipeline = Pipeline {
-        basis: ApprovalBasis::Preview {
-            release: answer.view.release(),
-            limits: &SafetyLimits::of_publication(&request.guards),
-        },
-        dry_run: DryRun::None,
-        context,
+    let publication = Publication::new(rules, &answer.proposed, &answer.view)?;
+    let changer = changer(rules, context);
+    let limits = SafetyLimits {
+        yes: true,
+        guards: request.guards.clone(),
+        ..SafetyLimits::default()
     };
-    let mut signals = None;
-    let apply = async |changer: &mut Changer<'_>| {
-        // A signal ends the comparison and not the program: the rules still have to be removed.
-        let signals = signals.insert(Signals::listen());
+    let (action, release) = (publication.action(), answer.view.release());
+    if let Err(failure) = approve_idle(&action, &limits, release, DryRun::None, context) {
+        // The report is useful although nothing is published.
+        present(&answer.report, answer.view.view_warnings(), wanted, context)?;
+        return Err(failure);
+    }
+    // A signal ends the comparison and not the program: the rules still have to be removed.
+    let mut signals = Signals::listen();
+    let compared = {
         let view = || view(request, args, context);
         tokio::select! {
-            compared = compare(&mut publication, &mut answer, view, changer) => compared,
+            compared = Box::pin(compare(&publication, &mut answer, view, &changer)) => compared,
             status = signals.next() => Err(publish::interrupted(status)),
         }
     };
-    let compared = Box::pin(pipeline.run(&proposal, &mut changer, apply)).await;
-    if signals.is_none() {
-        // The report is useful although nothing is published.
-        present(&answer.report, answer.view.view_warnings(), wanted, context)?;
-        return compared.map(|()| ExitStatus::Success);
-    }
     // Whatever came of the comparison, and before it is told: the rules are in the cluster.
     let left = if args.publish.cleanup {
-        publication.clean_up(&mut changer).await
+        publication.clean_up(&changer).await
     } else {
         publication.tell_what_stays(context);
         Ok(())
     };
     if let Err(failure) = compared {
-        let failure = publication.with_possible(failure);
+        let failure = stopped(failure, context);
         return Err(match &left {
             Ok(()) => failure,
             Err(removal) => publish::with_failed_removal(failure, removal),
@@ -239,10 +221,7 @@ async fn publish(
     let status = present(&answer.report, answer.view.view_warnings(), wanted, context)?;
     left?;
     let PreviewAnswer { report, .. } = &answer;
-    publish::check(&report.answers, &report.assessment.facts, PATIENCE).map_err(|failure| {
-        let others = report.other_treatment(&answer.other_way());
-        publish::with_the_other_way(failure, &report.answers, &others)
-    })?;
+    publish::check(&report.answers, &report.assessment.facts, PATIENCE)?;
     Ok(status)
 }
 
@@ -251,10 +230,10 @@ async fn publish(
 /// The controller previews a rule once, perhaps before it has seen the newest pods and claims, and the
 /// cluster may have changed since it was read. So rules with differences are created again, once.
 async fn compare(
-    publication: &mut Publication<'_>,
+    publication: &Publication<'_>,
     answer: &mut PreviewAnswer,
     view: impl AsyncFn() -> Result<PreviewAnswer, Failure>,
-    changer: &mut Changer<'_>,
+    changer: &Changer<'_>,
 ) -> Result<(), Failure> {
     let answers = publication.ask(&answer.report, changer).await?;
     let differs = answers.iter().any(|rule| rule.agrees() == Some(false));

@@ -6,22 +6,19 @@ use super::context::Context;
 use super::flags::change::{ChangeArgs, ReportArgs};
 use super::flags::rules::RuleArgs;
 use super::profile::CommandProfile;
-use super::work::change_summary::accounted;
-use super::work::changer::{Changer, Lines};
+use super::work::changer::{Changer, Recorder, recorder, reported, stopped};
 use super::work::connect::{Live, connect};
 use super::work::mutation_context::MutationContext;
-use super::work::pipeline::{ApprovalBasis, DeletionBasis, Pipeline};
-use super::work::resolve_rules::selected_on;
-use super::work::stopped::stopped;
+use super::work::mutation_context::selected_on;
+use super::work::pipeline::approve_deletion;
 use crate::cluster::{Purpose, read_nodes};
-use crate::decide::blast_radius::RemovalApproval;
-use crate::decide::outcomes::held_line;
+use crate::decide::approval::RemovalApproval;
+use crate::decide::change_log::held_line;
 use crate::decide::{Proposal, RuleArguments, RuleChoice, SelectedRules};
 use crate::engine::rule_lifecycle::{blocks, release};
 use crate::engine::{ProposedTaint, nodes_of};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Kind};
-use crate::render::Format;
 use crate::report::rule_lifecycle::release_lines;
 
 /// Delete rules, and show which devices become schedulable again
@@ -92,10 +89,9 @@ impl RemoveArgs {
 }
 
 pub(super) async fn run(args: RemoveArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let (format, dry_run) = (args.report.format()?, args.change.change().dry_run);
-    let lines = args.report.lines();
-    let work = args.remove(format, lines, context);
-    accounted(work, format, dry_run, context).await
+    let format = args.report.output;
+    let recorder = recorder(args.change.dry_run, format, context);
+    reported(args.remove(recorder, context), format, context).await
 }
 
 impl RemoveArgs {
@@ -121,8 +117,7 @@ impl RemoveArgs {
 
     async fn remove(
         &self,
-        format: Option<Format>,
-        lines: Lines,
+        recorder: Recorder<'_>,
         context: &Context,
     ) -> Result<ExitStatus, Failure> {
         // Errors in the arguments are found before the cluster is asked.
@@ -133,32 +128,25 @@ impl RemoveArgs {
         // As with `kubectl delete`, a missing rule keeps no other from being deleted, so that an interrupted
         // command can be run again.
         let missing = self.objection(&mut found, context);
-        let change = self.change.change();
-        let mut changer = Changer::new(&rules, change, context).with_lines(lines);
-        changer.outcomes.missing(&chooser, &found);
+        let changer = Changer::new(Some(&rules), recorder);
+        context.log.missing(&chooser, &found);
         if found.rules.is_empty() && missing.is_none() {
             context.printer.note("No resources found");
         }
         let proposal = Proposal::deletion(&found.rules);
-        let pipeline = Pipeline {
-            basis: ApprovalBasis::Deletion(DeletionBasis {
-                live: &live,
-                chooser: &chooser,
-                agreed: RemovalApproval {
-                    yes: self.yes,
-                    others: self.others,
-                },
-            }),
-            dry_run: change.dry_run,
-            context,
+        let agreed = RemovalApproval {
+            yes: self.yes,
+            others: self.others,
         };
-        let apply = async |changer: &mut Changer<'_>| self.delete(&proposal, &live, changer).await;
-        let removed = Box::pin(pipeline.run(&proposal, &mut changer, apply)).await;
-        let ended = match (removed, missing) {
+        let approved = approve_deletion(&proposal, &chooser, agreed, &live, &changer).await;
+        approved.inspect_err(|failure| context.log.refuse(&proposal.rules, failure))?;
+        context.log.plan(proposal.goals());
+        let removed = Box::pin(self.delete(&proposal, &live, &changer)).await;
+        match (removed, missing) {
             (Err(failure), _) => Err(failure),
             (Ok(()), Some(failure)) if found.rules.is_empty() => Err(failure),
             (Ok(()), Some(failure)) => {
-                let deleted = if change.dry_run.is_real() {
+                let deleted = if changer.dry_run().is_real() {
                     "the other rules were deleted"
                 } else {
                     "the other rules would be deleted"
@@ -166,9 +154,7 @@ impl RemoveArgs {
                 Err(failure.detail(deleted))
             }
             (Ok(()), None) => Ok(ExitStatus::Success),
-        };
-        changer.present(format, &ended)?;
-        ended
+        }
     }
 
     fn choice(&self) -> Result<RuleChoice, Failure> {
@@ -193,7 +179,7 @@ impl RemoveArgs {
         &self,
         proposal: &Proposal,
         live: &Live,
-        changer: &mut Changer<'_>,
+        changer: &Changer<'_>,
     ) -> Result<(), Failure> {
         let found = proposal.changed();
         if found.is_empty() {
@@ -205,7 +191,7 @@ impl RemoveArgs {
         for rule in found {
             let removed = changer.delete(&rule).await;
             let removed = removed.map_err(|failure| stopped(failure, changer.context()))?;
-            if removed.is_there() {
+            if removed.is_held() {
                 changer.note(held_line(&rule));
             } else {
                 gone.push(rule);
@@ -222,7 +208,7 @@ impl RemoveArgs {
 async fn tell_released(
     removed: &[DeviceTaintRule],
     mutation: Result<MutationContext, Failure>,
-    changer: &mut Changer<'_>,
+    changer: &Changer<'_>,
 ) {
     let context = changer.context();
     let blocking: Vec<&DeviceTaintRule> = removed

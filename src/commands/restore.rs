@@ -4,15 +4,14 @@ use super::context::Context;
 use super::flags::change::{ChangeArgs, ReportArgs};
 use super::profile::CommandProfile;
 use super::remove::{self, RemoveArgs};
-use super::work::change_summary::accounted;
+use super::work::changer::reported;
 use super::work::connect::{connect, failed};
-use super::work::consent::{ask, introduce};
-use super::work::pipeline::asking;
+use super::work::pipeline::{ask, asking, introduce};
 use crate::cluster::Purpose;
 use crate::completion::Values;
+use crate::decide::approval::Question;
 use crate::decide::drain::restorable;
-use crate::decide::others::others;
-use crate::decide::question::Question;
+use crate::decide::owner::others;
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;
 use crate::naming::phrase::{counted, few};
@@ -57,9 +56,9 @@ impl RestoreArgs {
 }
 
 pub(super) async fn run(args: RestoreArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let (format, dry_run) = (args.report.format()?, args.change.change().dry_run);
-    let work = Box::pin(restore(args, context));
-    accounted(work, format, dry_run, context).await
+    let format = args.report.output;
+    context.log.set_dry_run(args.change.dry_run);
+    reported(Box::pin(restore(args, context)), format, context).await
 }
 
 async fn restore(args: RestoreArgs, context: &Context) -> Result<ExitStatus, Failure> {
@@ -79,8 +78,7 @@ async fn restore(args: RestoreArgs, context: &Context) -> Result<ExitStatus, Fai
     } else {
         let owners: Vec<String> = owners.iter().map(|line| format!("  {line}")).collect();
         introduce(&owners, context);
-        let dry_run = args.change.change().dry_run;
-        ask(&Question::Yes { action }, dry_run, context)?;
+        ask(&Question::yes(action), args.change.dry_run, context)?;
     }
     let names = rules.iter().map(|rule| rule.name.to_string()).collect();
     // Rules of others were approved above.

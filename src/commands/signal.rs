@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::context::Context;
 use crate::cluster::Purpose;
-use crate::decide::ledger::Incompleteness;
+use crate::decide::change_log::RUN_AGAIN;
 use crate::error::{ExitStatus, Failure};
 
 /// Within this time a signal that was sent is delivered.
@@ -134,7 +134,7 @@ pub(super) fn interrupted(status: ExitStatus, context: &Context) -> Failure {
     if context.connection.purpose.is_none_or(Purpose::only_reads) {
         return failure;
     }
-    context.ledger.account(failure, Incompleteness::Passing)
+    context.log.account(failure, Some(RUN_AGAIN))
 }
 
 #[cfg(all(test, unix))]

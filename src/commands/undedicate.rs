@@ -5,14 +5,14 @@ use serde_json::Value;
 use super::context::Context;
 use super::flags::change::ChangeArgs;
 use super::profile::{CommandProfile, NamespaceFilter, OF_A_DEDICATION};
+use super::work::changer::{Lines, Recorder, stopped};
 use super::work::connect::{connect, failed};
-use super::work::consent::{ask, introduce};
 use super::work::dedication::{DedicationObjects, with_policies};
-use super::work::stopped::stopped;
+use super::work::pipeline::{ask, introduce};
 use crate::cluster::{ClusterError, Purpose, Removal};
-use crate::decide::Question;
+use crate::decide::approval::Question;
+use crate::decide::change_log::RuleGoal;
 use crate::decide::dedication::{KINDS, Terms, full_name, is_of};
-use crate::decide::ledger::RuleGoal;
 use crate::error::{ExitStatus, Failure};
 use crate::model::Kind;
 use crate::naming::phrase::counted;
@@ -65,8 +65,7 @@ impl UndedicateArgs {
             .iter()
             .map(|(kind, object)| format!("  {}", full_name(*kind, object)));
         introduce(&names.collect::<Vec<_>>(), context);
-        let dry_run = self.change.change().dry_run;
-        ask(&Question::Yes { action }, dry_run, context).map(drop)
+        ask(&Question::yes(action), self.change.dry_run, context).map(drop)
     }
 }
 
@@ -76,9 +75,7 @@ pub(super) async fn run(args: UndedicateArgs, context: &Context) -> Result<ExitS
     let objects = DedicationObjects {
         live: with_policies(&live).await?,
         dedication: &args.name,
-        change: args.change.change(),
-        prints_lines: true,
-        context,
+        recorder: Recorder::new(args.change.dry_run, Lines::Printed, context),
     };
     let mut labelled = Vec::new();
     // The taint goes first: without policies, any claim that tolerates it could use the devices.
@@ -103,7 +100,11 @@ pub(super) async fn run(args: UndedicateArgs, context: &Context) -> Result<ExitS
 
 async fn remove(objects: &DedicationObjects<'_>, found: &[(Kind, Value)]) -> Result<(), Failure> {
     let goals = found.iter();
-    objects.plan(goals.map(|(kind, object)| (full_name(*kind, object), RuleGoal::Deleted)));
+    objects
+        .recorder
+        .context
+        .log
+        .plan(goals.map(|(kind, object)| (full_name(*kind, object), RuleGoal::Deleted)));
     let mut held = None;
     for (kind, object) in found {
         let is_rule = *kind == Kind::DeviceTaintRule;

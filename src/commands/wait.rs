@@ -9,7 +9,7 @@ use super::flags::output::format_parser;
 use super::profile::CommandProfile;
 use super::work::cluster_view::ClusterView;
 use super::work::connect::{Live, connect};
-use super::work::resolve_rules::selected_on;
+use super::work::mutation_context::selected_on;
 use super::work::wait::{ProgressLine, Wait, WaitEnd, WaitResult, not_seen_released, timed_out};
 use crate::cluster::{Detail, Purpose};
 use crate::completion::Values;
@@ -121,7 +121,7 @@ async fn wait(args: WaitArgs, context: &Context) -> Result<ExitStatus, Failure> 
     // Errors in the arguments are found before the cluster is asked.
     let choice = args.choice()?;
     let again = || vec!["to keep waiting, run the same command again".to_owned()];
-    context.ledger.advise(again());
+    context.log.advise(again());
     let live = connect(context).await?;
     let found = args.find(&choice, &live, context).await?;
     // Only with --ignore-not-found: a missing rule has nothing left to do.

@@ -1,307 +1,249 @@
-//! Conflicting writes: whether a decision still holds for the changed rule.
+//! Conflicting writes: what is sent after another client changed a rule, or after a lost reply.
 
-use std::ops::ControlFlow;
-
-use super::add::{self, AddStep, Terms};
+use super::add::{self, Existing, Terms};
+use super::change_log::{RuleOutcome, RuleResult};
 use super::chooser::gone;
-use super::draft::{RuleDraft, RulePatch};
-use super::effect::{Downgrade, downgrade};
-use super::outcomes::RuleResult;
-use super::writer::Writer;
+use super::draft::{RuleDraft, RulePatch, Writer};
+use super::proposal::needs_downgrade;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect, FieldManager, RuleMetadata};
 use crate::naming::device;
 
-/// Change of a rule between decision and write.
-#[derive(Debug)]
-pub enum ConflictOutcome {
-    /// Only the controller's status moved: the decision stands, and can be sent again with the new
-    /// state's version.
-    Ours,
-    /// Another client has changed it: what differs, and which client. Nothing may be forced.
-    Theirs(Failure),
+/// A write of a rule; what exists is written as it was read.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RuleWrite {
+    /// It is created.
+    Create(Box<RuleDraft>),
+    /// It is changed.
+    Patch(Box<DeviceTaintRule>, RulePatch),
+    /// It is deleted.
+    Delete(Box<DeviceTaintRule>),
 }
 
-/// Outcome of a change of a rule that the server refused, or whose answer was lost.
+/// Step after a write that met a rule in another state, or whose reply was lost.
 #[derive(Debug)]
-pub enum ConflictingChange {
-    /// The rule already has the change: the answer to an earlier try was lost.
-    Made,
-    /// It can be sent again, for the rule as it is now.
-    SentAgain,
-    /// It is not made, for this reason.
-    Refused {
-        /// Changes by another client.
-        failure: Failure,
-        /// True if the same command would make the change.
-        is_repeatable: bool,
-    },
+pub enum ConflictStep {
+    /// This is sent; the outcome once it is made.
+    Send(RuleWrite, RuleOutcome),
+    /// Nothing more is sent.
+    End(RuleOutcome),
+    /// The change is not made; an outcome if it was made before, and is lost again.
+    Refuse(Failure, Option<RuleOutcome>),
 }
 
-/// Outcome of the change `patch` that was decided on `decided_on`, for the rule as it is `found` now; `is_ours` if this
-/// run has changed it, and `again` where the same command would change it as it is now.
-pub fn conflicting_change(
-    decided_on: &DeviceTaintRule,
-    found: Option<&DeviceTaintRule>,
-    patch: &RulePatch,
-    is_ours: bool,
-    again: impl Fn(Option<&DeviceTaintRule>) -> bool,
-) -> ConflictingChange {
-    if is_ours && found.is_some_and(|found| patch.is_in(found)) {
-        return ConflictingChange::Made;
-    }
-    match conflict(decided_on, found) {
-        ConflictOutcome::Ours => ConflictingChange::SentAgain,
-        ConflictOutcome::Theirs(failure) => ConflictingChange::Refused {
-            failure,
-            is_repeatable: is_still_there(decided_on, found) && again(found),
-        },
+impl ConflictStep {
+    fn patch(rule: &DeviceTaintRule, patch: &RulePatch, outcome: RuleOutcome) -> Self {
+        Self::Send(
+            RuleWrite::Patch(Box::new(rule.clone()), patch.clone()),
+            outcome,
+        )
     }
 }
 
-/// Step that is left for a rule whose creation the server refused, or whose answer was lost, for the rule as it is
-/// `found` now; with the result once that is done. A rule that the run of this `writer` has created is created,
-/// whatever else is done about it: the answer to an earlier try was lost.
-pub fn conflicting_creation(
-    wanted: RuleDraft,
+/// Step for the creation of `draft`. A rule that the run of this `writer` has created is created, whatever else is done
+/// about it: the answer to an earlier try was lost.
+pub fn after_creation(
+    draft: &RuleDraft,
     found: Option<&DeviceTaintRule>,
     terms: &Terms<'_>,
     writer: &Writer,
-) -> (RuleResult, Result<AddStep, Failure>) {
-    let step = add::step(wanted, found, terms);
-    if found.is_some_and(|rule| writer.has_made(rule)) {
-        return (RuleResult::Created, step);
-    }
-    let result = match &step {
-        Ok(AddStep::Create(_)) => RuleResult::Created,
-        Ok(AddStep::Change { .. }) => RuleResult::Configured,
-        Ok(AddStep::Keep { .. }) => RuleResult::Unchanged,
-        Err(_) => RuleResult::Failed,
+) -> ConflictStep {
+    // The impact of another effect was not evaluated.
+    let terms = Terms {
+        existing: Existing::Kept,
+        ..*terms
     };
-    (result, step)
+    let created = RuleOutcome::made(draft, RuleResult::Created);
+    let is_made = found.is_some_and(|rule| writer.has_made(rule));
+    let outcome = |result| match is_made {
+        true => created.clone(),
+        false => RuleOutcome::made(draft, result),
+    };
+    match add::step(draft.without_maker(), found, &terms) {
+        Ok(step) => match step.existing {
+            None => ConflictStep::Send(RuleWrite::Create(Box::new(draft.clone())), created),
+            Some(_) if step.patch.is_empty() => ConflictStep::End(outcome(RuleResult::Unchanged)),
+            Some(rule) => ConflictStep::Send(
+                RuleWrite::Patch(rule, writer.sign_patch(step.patch)),
+                outcome(RuleResult::Configured),
+            ),
+        },
+        Err(failure) => ConflictStep::Refuse(failure, is_made.then_some(created)),
+    }
 }
 
-/// Outcome of a downgrade that the server refused, or whose answer was lost.
-#[derive(Debug)]
-pub enum DowngradeEnd {
-    /// This run has made it: the answer to an earlier try was lost.
-    Made,
-    /// Another client gave the rule the effect, so that nothing was to be done.
-    Unneeded,
-    /// This run has made it, and another client has changed the rule since, which is the failure.
-    LostAgain(Failure),
-    /// It is not made, for this reason.
-    Refused(Failure),
-}
-
-/// Outcome of a downgrade `to` an effect that the server refused, or whose answer was lost, for the rule called `name`
-/// as it is `found` now; `is_ours` if this run was the last that changed it. It goes on with the rule that is
-/// downgraded: whatever the rule is by now, less is wanted.
-pub fn conflicting_downgrade(
-    name: &str,
+/// Step for the change `patch` that was decided on `decided_on`; `again` where the same command would change the rule as
+/// it is now.
+pub fn after_change(
+    decided_on: &DeviceTaintRule,
     found: Option<&DeviceTaintRule>,
-    to: &Effect,
-    is_ours: bool,
-) -> ControlFlow<DowngradeEnd, DeviceTaintRule> {
-    let Some(found) = found else {
-        return ControlFlow::Break(DowngradeEnd::Refused(gone(name)));
-    };
-    ControlFlow::Break(match downgrade(found, to) {
-        Ok(Downgrade::Send) => return ControlFlow::Continue(found.clone()),
-        Ok(Downgrade::Done) if is_ours => DowngradeEnd::Made,
-        Ok(Downgrade::Done) => DowngradeEnd::Unneeded,
-        Err(failure) if is_ours => DowngradeEnd::LostAgain(failure),
-        Err(failure) => DowngradeEnd::Refused(failure),
-    })
-}
-
-/// Tells if a decision made on `decided_on` still holds for the rule as it is now, `None` when it is gone.
-pub fn conflict(decided_on: &DeviceTaintRule, found: Option<&DeviceTaintRule>) -> ConflictOutcome {
-    let name = &decided_on.name;
-    let Some(found) = found else {
-        return ConflictOutcome::Theirs(Failure::new(
-            ExitStatus::Failed,
-            format!("rule {name} was deleted by another client; it was not recreated"),
-        ));
-    };
-    let differences = differences(decided_on, found);
-    if differences.is_empty() {
-        return ConflictOutcome::Ours;
+    patch: &RulePatch,
+    writer: &Writer,
+    again: impl Fn(Option<&DeviceTaintRule>) -> bool,
+) -> ConflictStep {
+    let made = RuleOutcome::patched(decided_on, patch);
+    let is_ours = found.is_some_and(|rule| writer.has_changed(rule));
+    if is_ours && found.is_some_and(|rule| patch.is_in(rule)) {
+        return ConflictStep::End(made);
     }
-    let failure = Failure::new(
-        ExitStatus::Failed,
-        format!("rule {name} was changed by another client; this command's change was not made"),
-    );
-    let failure = differences.into_iter().fold(failure, Failure::detail);
-    ConflictOutcome::Theirs(match changed_by(decided_on, found) {
-        Some(who) => failure.detail(format!("changed by {who}")),
-        None => failure,
-    })
+    match check(decided_on, found) {
+        Ok(found) => ConflictStep::patch(found, patch, made),
+        Err(failure) => {
+            let is_there = found.is_some_and(|rule| rule.uid == decided_on.uid);
+            let failure = if is_there && again(found) {
+                failure.ending(ExitStatus::TryAgain)
+            } else {
+                failure
+            };
+            // A rule changed by another client is read before it is changed again.
+            let look = format!(
+                "review the rule first: kubectl devicetaint describe {}",
+                decided_on.name
+            );
+            ConflictStep::Refuse(failure.hint(look), is_ours.then_some(made))
+        }
+    }
 }
 
-/// Refuses to go on where a rule of `decided_on` is gone from `found`, or another one has its name.
+/// Step for a rule that is lowered to `to`, whoever has changed it meanwhile; `sent` is the rule of the last try.
+pub fn after_downgrade(
+    sent: &DeviceTaintRule,
+    found: Option<&DeviceTaintRule>,
+    patch: &RulePatch,
+    to: &Effect,
+    writer: &Writer,
+) -> ConflictStep {
+    let name = sent.name.as_str();
+    let Some(found) = found else {
+        return ConflictStep::Refuse(gone(name), None);
+    };
+    let made = writer
+        .has_changed(found)
+        .then(|| RuleOutcome::patched(sent, patch));
+    match (needs_downgrade(found, to), made) {
+        (Ok(true), _) => ConflictStep::patch(found, patch, RuleOutcome::patched(found, patch)),
+        (Ok(false), Some(made)) => ConflictStep::End(made),
+        (Ok(false), None) => ConflictStep::End(RuleOutcome::new(name, RuleResult::Unchanged)),
+        (Err(failure), made) => ConflictStep::Refuse(failure, made),
+    }
+}
+
+/// Step for the deletion of `decided_on`: another rule of its name is not meant.
+pub fn after_deletion(
+    decided_on: &DeviceTaintRule,
+    found: Option<&DeviceTaintRule>,
+) -> ConflictStep {
+    let Some(found) = found.filter(|found| found.uid == decided_on.uid) else {
+        return ConflictStep::End(RuleOutcome::removed(decided_on, RuleResult::AlreadyDeleted));
+    };
+    if found.metadata.deletion.is_some() {
+        return ConflictStep::End(RuleOutcome::being_deleted(decided_on));
+    }
+    match check(decided_on, Some(found)) {
+        Ok(found) => ConflictStep::Send(
+            RuleWrite::Delete(Box::new(found.clone())),
+            RuleOutcome::removed(decided_on, RuleResult::Deleted),
+        ),
+        // The same command would delete it as it is by then.
+        Err(failure) => ConflictStep::Refuse(failure.ending(ExitStatus::TryAgain), None),
+    }
+}
+
+/// The rule as it is now, if only its status moved: the decision stands.
+fn check<'f>(
+    decided_on: &DeviceTaintRule,
+    found: Option<&'f DeviceTaintRule>,
+) -> Result<&'f DeviceTaintRule, Failure> {
+    let name = &decided_on.name;
+    let failure = |text| Failure::new(ExitStatus::Failed, text);
+    let Some(found) = found else {
+        return Err(failure(format!(
+            "rule {name} was deleted by another client; it was not recreated"
+        )));
+    };
+    if !differs(decided_on, found) {
+        return Ok(found);
+    }
+    let failure = failure(format!(
+        "rule {name} was changed by another client; this command's change was not made"
+    ));
+    let who = changed_by(decided_on, found).map(|who| format!("changed by {who}"));
+    let details = differences(decided_on, found).into_iter().chain(who);
+    Err(details.fold(failure, Failure::detail))
+}
+
+/// Refuses rules that were deleted while the user was asked.
 ///
 /// # Errors
 ///
-/// As [`conflict`] gives it, for the first such rule.
+/// A rule is gone, or another one has its name.
 pub fn refuse_deleted(
     decided_on: &[DeviceTaintRule],
     found: &[DeviceTaintRule],
 ) -> Result<(), Failure> {
     for rule in decided_on {
         let now = found.iter().find(|found| found.name == rule.name);
-        if now.is_some_and(|now| now.uid == rule.uid) {
-            continue;
-        }
-        if let ConflictOutcome::Theirs(failure) = conflict(rule, now) {
-            return Err(failure
-                .ending(ExitStatus::TryAgain)
-                .detail("nothing was changed"));
+        if now.is_none_or(|now| now.uid != rule.uid) {
+            check(rule, now).map_err(|failure| {
+                let failure = failure.ending(ExitStatus::TryAgain);
+                failure.detail("nothing was changed")
+            })?;
         }
     }
     Ok(())
 }
 
-/// Differences besides the status, one line each.
-pub(super) fn differences(before: &DeviceTaintRule, after: &DeviceTaintRule) -> Vec<String> {
-    if before.uid != after.uid {
-        return vec![format!(
-            "it was deleted and recreated, with taint {} and selector {}",
-            after.taint,
-            selected(after)
-        )];
-    }
-    let mut lines = Vec::new();
-    if before.selector != after.selector {
-        lines.push(format!(
-            "its selector was {}, and is now {}",
-            selected(before),
-            selected(after)
-        ));
-    }
-    let (old, new) = (&before.taint, &after.taint);
-    if (&old.key, &old.value, &old.effect) != (&new.key, &new.value, &new.effect) {
-        lines.push(format!("its taint was {old}, and is now {new}"));
-    } else if old.time_added != new.time_added {
-        let time = |rule: &DeviceTaintRule| match rule.taint.time_added {
-            Some(time) => time.to_string(),
-            None => "unknown".to_owned(),
-        };
-        lines.push(format!(
-            "its timeAdded was {}, and is now {}",
-            time(before),
-            time(after)
-        ));
-    }
+fn differs(before: &DeviceTaintRule, after: &DeviceTaintRule) -> bool {
     let (old, new) = (&before.metadata, &after.metadata);
-    if old.deletion.is_none() && new.deletion.is_some() {
-        lines.push("it is being deleted".to_owned());
-    }
-    for (what, changed) in [
-        ("labels", old.labels != new.labels),
-        ("annotations", old.annotations != new.annotations),
-    ] {
-        if changed {
-            lines.push(format!("its {what} were changed"));
-        }
-    }
-    // A newer field, which this plugin cannot show, may have changed.
-    if lines.is_empty() && before.generation != after.generation {
-        lines.push(format!(
-            "its generation was {}, and is now {}",
-            before.generation, after.generation
-        ));
-    }
-    lines
+    before.uid != after.uid
+        || before.selector != after.selector
+        || before.taint != after.taint
+        || old.deletion.is_some() != new.deletion.is_some()
+        || old.labels != new.labels
+        || old.annotations != new.annotations
+        // A newer field, which this plugin cannot show, may have changed.
+        || before.generation != after.generation
 }
 
-/// True if something has a value that it had not before, and is not only gone.
-fn sets_something(before: &DeviceTaintRule, after: &DeviceTaintRule) -> bool {
-    let names = |rule: &DeviceTaintRule| {
-        let selector = rule.selector.clone().unwrap_or_default();
-        [
-            selector.driver.map(|name| name.to_string()),
-            selector.pool.map(|name| name.to_string()),
-            selector.device.map(|name| name.to_string()),
-        ]
+/// Differences of two states of a rule that decide which pods are evicted.
+pub(super) fn differences(before: &DeviceTaintRule, after: &DeviceTaintRule) -> Vec<String> {
+    let selected = |rule: &DeviceTaintRule| {
+        let selector = rule.selector.as_ref();
+        selector.map_or_else(|| "none".to_owned(), device::format)
     };
-    let selects = names(after)
-        .into_iter()
-        .zip(names(before))
-        .any(|(after, before)| after.is_some() && after != before);
-    let (old, new) = (&before.taint, &after.taint);
-    let taints = (&old.key, &old.value, &old.effect) != (&new.key, &new.value, &new.effect);
-    let annotates = |key: &str| {
-        let annotation = |rule: &DeviceTaintRule| rule.metadata.annotations.get(key).cloned();
-        annotation(after).is_some() && annotation(after) != annotation(before)
-    };
-    let notes = after.metadata.annotations.keys().any(|key| annotates(key));
-    selects || taints || notes || before.uid != after.uid
-}
-
-fn selected(rule: &DeviceTaintRule) -> String {
-    match &rule.selector {
-        Some(selector) => device::format(selector),
-        None => "none".to_owned(),
+    if before.uid != after.uid {
+        let text = "it was deleted and recreated, with taint";
+        let selector = selected(after);
+        return vec![format!("{text} {} and selector {selector}", after.taint)];
     }
+    let [old, new] = [before, after].map(|rule| rule.taint.to_string());
+    let taint = (old != new).then(|| format!("its taint was {old}, and is now {new}"));
+    let [old, new] = [before, after].map(selected);
+    let selector = (old != new).then(|| format!("its selector was {old}, and is now {new}"));
+    [selector, taint].into_iter().flatten().collect()
 }
 
-/// Author of the newest change of the rule: the user noted by this plugin, if it made the change, and the program and
-/// the time noted by the server. `None` where the server noted none: a client that only removes fields owns none of
-/// them.
-pub fn changed_by(before: &DeviceTaintRule, after: &DeviceTaintRule) -> Option<String> {
-    let writers = || {
-        let managers = after.managers.iter();
-        managers.filter(|manager| manager.subresource.is_none())
+/// The client that has changed the rule between both states, as the server notes it.
+fn changed_by(before: &DeviceTaintRule, after: &DeviceTaintRule) -> Option<String> {
+    let managers = after.managers.iter();
+    let is_new = |manager: &&FieldManager| {
+        manager.subresource.is_none() && !before.managers.contains(manager)
     };
-    let is_new = |manager: &&FieldManager| !before.managers.contains(manager);
-    // Times are whole seconds: what is new tells more than what is newest.
-    let newest = |managers: Vec<&FieldManager>| {
-        let spec = managers.iter().filter(|manager| manager.owns_spec);
-        let spec = spec.max_by_key(|manager| manager.time).copied();
-        spec.or_else(|| managers.into_iter().max_by_key(|manager| manager.time))
-            .cloned()
-    };
-    let noted = newest(writers().filter(is_new).collect());
-    // Within one second, a program that writes again leaves the same note.
-    let again = || sets_something(before, after).then(|| newest(writers().collect()));
-    let writer = noted.or_else(|| again().flatten())?;
+    let writer = managers
+        .filter(is_new)
+        .max_by_key(|manager| (manager.owns_spec, manager.time))?;
     let program = match writer.time {
         Some(time) => format!("{} at {time}", writer.name),
-        None => format!("{} at an unknown time", writer.name),
+        None => writer.name.clone(),
     };
-    let user = (writer.name == RuleMetadata::THIS_PROGRAM).then(|| {
-        let metadata = &after.metadata;
-        metadata
-            .annotation(RuleMetadata::CHANGED_BY)
-            .or_else(|| metadata.annotation(RuleMetadata::CREATED_BY))
-    });
-    Some(match user.flatten() {
+    let metadata = &after.metadata;
+    let user = (writer.name == RuleMetadata::THIS_PROGRAM)
+        .then(|| metadata.annotation(RuleMetadata::CHANGED_BY))
+        .flatten();
+    Some(match user {
         Some(user) => format!("{user}, with {program}"),
         None => program,
     })
-}
-
-/// True if the rule that was decided on still exists, and not another of its name: only then may the same command be
-/// run again without a look at what it would change now.
-pub fn is_still_there(decided_on: &DeviceTaintRule, found: Option<&DeviceTaintRule>) -> bool {
-    found.is_some_and(|found| found.uid == decided_on.uid)
-}
-
-/// Note that another rule has the name of the one that was to be deleted, and was left alone.
-pub fn made_anew(decided_on: &DeviceTaintRule, found: &DeviceTaintRule) -> Option<String> {
-    let (name, taint, selector) = (&found.name, &found.taint, selected(found));
-    (found.uid != decided_on.uid).then(|| {
-        format!(
-            "rule {name} was deleted and recreated, with taint {taint} and selector {selector}; \
-            the new rule was not changed"
-        )
-    })
-}
-
-/// Advice about a rule that is so different by now that the same command would not change it.
-pub fn look_first(name: &str) -> String {
-    format!("review the rule first: kubectl devicetaint describe {name}")
 }
 
 #[cfg(test)]
@@ -309,10 +251,52 @@ mod tests {
     use jiff::Timestamp;
 
     use super::*;
-    use crate::decide::Existing;
-    use crate::decide::testing::{manager, named, rule, selector};
+    use crate::decide::testing::{draft, manager, named, rule, selector};
     use crate::engine::Semantics;
-    use crate::model::{DeviceSelector, Effect, EvictionCondition};
+    use crate::model::{DeviceSelector, EvictionCondition};
+
+    /// Writer with the notes of run 1.
+    fn writer() -> Writer {
+        Writer {
+            user: None,
+            run: Some("1".to_owned()),
+        }
+    }
+
+    fn noted(mut rule: DeviceTaintRule, key: &str) -> DeviceTaintRule {
+        let note = (key.to_owned(), "1".to_owned());
+        rule.metadata.annotations.extend([note]);
+        rule
+    }
+
+    fn changed_by_run(rule: DeviceTaintRule) -> DeviceTaintRule {
+        noted(rule, RuleMetadata::CHANGED_BY_RUN)
+    }
+
+    /// Result, and the effect that is changed or the failure's status, of a step.
+    fn shown(step: ConflictStep) -> String {
+        match step {
+            ConflictStep::Send(RuleWrite::Create(_), outcome) => {
+                format!("create, {}", outcome.result.as_str())
+            }
+            ConflictStep::Send(RuleWrite::Patch(rule, _), outcome) => {
+                format!("patch {}, {}", rule.taint.effect, outcome.result.as_str())
+            }
+            ConflictStep::Send(RuleWrite::Delete(_), outcome) => {
+                format!("delete, {}", outcome.result.as_str())
+            }
+            ConflictStep::End(outcome) => format!("end, {}", outcome.result.as_str()),
+            ConflictStep::Refuse(failure, made) => {
+                let again = match failure.status() == ExitStatus::TryAgain {
+                    true => "again",
+                    false => "refused",
+                };
+                made.map_or(again.to_owned(), |made| {
+                    format!("{again}, {}", made.result.as_str())
+                })
+            }
+        }
+    }
 
     #[test]
     fn a_change_is_made_sent_again_or_refused_by_what_became_of_the_rule() {
@@ -322,41 +306,35 @@ mod tests {
             ..RulePatch::default()
         };
         let changed = named("drain", "NoExecute");
-        let labelled = {
-            let mut rule = before.clone();
-            rule.metadata.labels.insert("team".into(), "x".into());
-            rule
-        };
+        let mut labelled = before.clone();
+        labelled.metadata.labels.insert("team".into(), "x".into());
         let anew = DeviceTaintRule {
             uid: "anew".into(),
             ..labelled.clone()
         };
-        let of = |found: Option<&DeviceTaintRule>, is_ours, again: bool| match conflicting_change(
-            &before,
-            found,
-            &patch,
-            is_ours,
-            |_| again,
-        ) {
-            ConflictingChange::Made => "made",
-            ConflictingChange::SentAgain => "sent again",
-            ConflictingChange::Refused {
-                is_repeatable: true,
-                ..
-            } => "repeatable",
-            ConflictingChange::Refused { .. } => "refused",
-        };
-        assert_eq!(of(Some(&changed), true, true), "made");
-        // Another client has made the same change: this command says so.
-        assert_eq!(of(Some(&changed), false, true), "repeatable");
-        // This run has changed the rule, but not in this way.
-        assert_eq!(of(Some(&labelled), true, false), "refused");
-        assert_eq!(of(Some(&before), false, true), "sent again");
-        assert_eq!(of(Some(&before), true, false), "sent again");
-        assert_eq!(of(Some(&labelled), false, true), "repeatable");
-        assert_eq!(of(Some(&labelled), false, false), "refused");
-        assert_eq!(of(Some(&anew), false, true), "refused", "another rule");
-        assert_eq!(of(None, false, true), "refused");
+        for (found, again, wanted) in [
+            (
+                Some(changed_by_run(changed.clone())),
+                true,
+                "end, configured",
+            ),
+            // Another client has made the same change: this command says so.
+            (Some(changed), true, "again"),
+            // This run has changed the rule, but not in this way.
+            (
+                Some(changed_by_run(labelled.clone())),
+                false,
+                "refused, configured",
+            ),
+            (Some(before.clone()), true, "patch None, configured"),
+            (Some(labelled.clone()), true, "again"),
+            (Some(labelled), false, "refused"),
+            (Some(anew), true, "refused"),
+            (None, true, "refused"),
+        ] {
+            let step = after_change(&before, found.as_ref(), &patch, &writer(), |_| again);
+            assert_eq!(shown(step), wanted, "{found:?}");
+        }
     }
 
     #[test]
@@ -364,94 +342,89 @@ mod tests {
         let wanted = RuleDraft {
             labels: rule("None").metadata.labels,
             annotations: [("note".to_owned(), "asked for".to_owned())].into(),
-            ..crate::decide::testing::draft(selector("gpu-0"), "None")
+            ..draft(selector("gpu-0"), "None")
         };
         let semantics = Semantics::assumed();
         let terms = Terms {
-            existing: Existing::Kept,
+            existing: Existing::Overwritten,
             semantics: &semantics,
             now: Timestamp::UNIX_EPOCH,
         };
-        let writer = Writer {
-            user: None,
-            run: Some("1".to_owned()),
-        };
         let of = |found: Option<&DeviceTaintRule>| {
-            let (result, step) = conflicting_creation(wanted.clone(), found, &terms, &writer);
-            let step = match step {
-                Ok(AddStep::Create(_)) => "created",
-                Ok(AddStep::Change { .. }) => "changed",
-                Ok(AddStep::Keep { .. }) => "kept",
-                Err(_) => "refused",
-            };
-            (result, step)
+            shown(after_creation(&wanted, found, &terms, &writer()))
         };
+        let ours = |rule: &DeviceTaintRule| noted(rule.clone(), RuleMetadata::CREATED_BY_RUN);
         let incomplete = rule("None");
         let mut complete = incomplete.clone();
         complete.metadata.annotations = wanted.annotations.clone();
         let mut leaving = complete.clone();
         leaving.metadata.deletion = Some(Timestamp::UNIX_EPOCH);
-        let ours = |mut rule: DeviceTaintRule| {
-            let note = (RuleMetadata::CREATED_BY_RUN.to_owned(), "1".to_owned());
-            rule.metadata.annotations.extend([note]);
-            rule
-        };
-        assert_eq!(of(None), (RuleResult::Created, "created"));
-        assert_eq!(of(Some(&incomplete)), (RuleResult::Configured, "changed"));
-        assert_eq!(of(Some(&complete)), (RuleResult::Unchanged, "kept"));
-        assert_eq!(of(Some(&leaving)), (RuleResult::Failed, "refused"));
-        for (found, step) in [
-            (incomplete, "changed"),
-            (complete, "kept"),
-            (leaving, "refused"),
+        assert_eq!(of(None), "create, created");
+        // The impact of another effect was not evaluated, not even to overwrite it.
+        assert_eq!(of(Some(&rule("NoExecute"))), "refused");
+        for (found, theirs, made) in [
+            (incomplete, "patch None, configured", "patch None, created"),
+            (complete, "end, unchanged", "end, created"),
+            (leaving, "refused", "refused, created"),
         ] {
-            assert_eq!(of(Some(&ours(found))), (RuleResult::Created, step));
+            assert_eq!(of(Some(&found)), theirs);
+            assert_eq!(of(Some(&ours(&found))), made);
         }
     }
 
     #[test]
     fn a_downgrade_whose_answer_was_lost_is_made_by_this_run_or_was_not_needed() {
-        let of = |found: Option<&DeviceTaintRule>, is_ours| match conflicting_downgrade(
-            "drain",
-            found,
-            &Effect::NoSchedule,
-            is_ours,
-        ) {
-            ControlFlow::Continue(rule) => format!("sent for {}", rule.taint.effect),
-            ControlFlow::Break(DowngradeEnd::Made) => "made".to_owned(),
-            ControlFlow::Break(DowngradeEnd::Unneeded) => "unneeded".to_owned(),
-            ControlFlow::Break(DowngradeEnd::LostAgain(_)) => "lost again".to_owned(),
-            ControlFlow::Break(DowngradeEnd::Refused(_)) => "refused".to_owned(),
-        };
-        for is_ours in [true, false] {
-            assert_eq!(of(None, is_ours), "refused");
-            let raised = rule("NoExecute");
-            assert_eq!(of(Some(&raised), is_ours), "sent for NoExecute");
+        let (to, patch) = (Effect::NoSchedule, RulePatch::default());
+        for (effect, theirs, ours) in [
+            (
+                "NoExecute",
+                "patch NoExecute, configured",
+                "patch NoExecute, configured",
+            ),
+            ("NoSchedule", "end, unchanged", "end, configured"),
+            ("None", "refused", "refused, configured"),
+        ] {
+            let of = |found: Option<&DeviceTaintRule>| {
+                shown(after_downgrade(
+                    &rule("NoExecute"),
+                    found,
+                    &patch,
+                    &to,
+                    &writer(),
+                ))
+            };
+            assert_eq!(of(Some(&rule(effect))), theirs);
+            assert_eq!(of(Some(&changed_by_run(rule(effect)))), ours);
+            assert_eq!(of(None), "refused");
         }
-        assert_eq!(of(Some(&rule("NoSchedule")), true), "made");
-        assert_eq!(of(Some(&rule("NoSchedule")), false), "unneeded");
-        assert_eq!(of(Some(&rule("None")), true), "lost again");
-        assert_eq!(of(Some(&rule("None")), false), "refused");
     }
 
     #[test]
-    fn another_rule_of_the_same_name_is_not_the_one_that_was_decided_on() {
-        let decided_on = rule("None");
-        let mut changed = rule("NoExecute");
-        assert!(is_still_there(&decided_on, Some(&changed)));
-        changed.uid = "another".into();
-        assert!(!is_still_there(&decided_on, Some(&changed)));
-        assert_eq!(made_anew(&decided_on, &decided_on), None);
-        let told = made_anew(&decided_on, &changed).unwrap();
-        assert!(
-            told.contains("recreated, with taint example.com/maintenance:NoExecute"),
-            "{told}"
-        );
-        assert!(!is_still_there(&decided_on, None));
+    fn a_deletion_is_sent_again_for_the_same_rule_alone() {
+        let before = rule("None");
+        let mut leaving = before.clone();
+        leaving.metadata.deletion = Some(Timestamp::UNIX_EPOCH);
+        let anew = DeviceTaintRule {
+            uid: "anew".into(),
+            ..before.clone()
+        };
+        for (found, wanted) in [
+            (None, "end, already deleted"),
+            (Some(&anew), "end, already deleted"),
+            (Some(&leaving), "end, deletion requested"),
+            (Some(&before), "delete, deleted"),
+            (Some(&rule("NoExecute")), "again"),
+        ] {
+            assert_eq!(shown(after_deletion(&before, found)), wanted, "{found:?}");
+        }
+        let ConflictStep::End(outcome) = after_deletion(&before, Some(&leaving)) else {
+            panic!("it is requested already");
+        };
+        assert_eq!(outcome.changed, Some(false));
     }
 
     #[test]
-    fn a_new_status_is_no_conflict() {
+    fn a_new_status_is_no_conflict_and_every_other_change_is() {
         let before = rule("None");
         let mut after = before.clone();
         after.resource_version = "8".to_owned();
@@ -466,75 +439,34 @@ mod tests {
         controller.subresource = Some("status".to_owned());
         controller.owns_spec = false;
         after.managers.push(controller);
-        assert!(matches!(
-            conflict(&before, Some(&after)),
-            ConflictOutcome::Ours
-        ));
-    }
-
-    #[test]
-    fn only_what_has_a_value_that_it_had_not_was_set() {
+        assert!(check(&before, Some(&after)).is_ok());
         type Change = fn(&mut DeviceTaintRule);
-        let changes: [(Change, bool); 9] = [
-            (|_| (), false),
-            (|rule| rule.generation = 2, false),
-            (|rule| rule.taint.value = "x".to_owned(), true),
-            (|rule| rule.taint.effect = Effect::NoExecute, true),
-            (|rule| rule.taint.key = "example.com/other".to_owned(), true),
-            (|rule| rule.uid = "another".into(), true),
-            (
-                |rule| {
-                    let annotations = &mut rule.metadata.annotations;
-                    annotations.insert("devicetaint.dev/reason".to_owned(), "x".to_owned());
-                },
-                true,
-            ),
-            // A client that removes a field owns nothing of it.
-            (
-                |rule| {
-                    rule.selector = rule.selector.take().map(|selector| DeviceSelector {
-                        device: None,
-                        ..selector
-                    });
-                },
-                false,
-            ),
-            (
-                |rule| {
-                    rule.selector = rule.selector.take().map(|selector| DeviceSelector {
-                        device: Some("gpu-9".into()),
-                        ..selector
-                    });
-                },
-                true,
-            ),
+        let changes: [Change; 7] = [
+            |rule| rule.generation = 2,
+            |rule| rule.taint.value = "x".to_owned(),
+            |rule| rule.taint.time_added = Some(Timestamp::UNIX_EPOCH),
+            |rule| rule.uid = "another".into(),
+            |rule| rule.selector = Some(DeviceSelector::default()),
+            |rule| rule.metadata.deletion = Some(Timestamp::UNIX_EPOCH),
+            |rule| drop(rule.metadata.labels.insert("team".into(), "x".into())),
         ];
-        for (number, (change, expected)) in changes.into_iter().enumerate() {
-            let before = rule("None");
+        for (number, change) in changes.into_iter().enumerate() {
             let mut after = before.clone();
             change(&mut after);
-            assert_eq!(sets_something(&before, &after), expected, "{number}");
+            assert!(check(&before, Some(&after)).is_err(), "{number}");
         }
-        let mut noted = rule("None");
-        let annotations = &mut noted.metadata.annotations;
-        annotations.insert("devicetaint.dev/reason".to_owned(), "x".to_owned());
-        assert!(!sets_something(&noted, &rule("None")), "taken away");
-        assert!(!sets_something(&noted, &noted), "left as it is");
     }
 
     #[test]
-    fn whoever_only_takes_fields_away_leaves_no_note_and_nobody_else_is_blamed() {
+    fn the_client_that_changed_a_rule_is_named_if_the_server_notes_it() {
         let before = rule("None");
+        assert_eq!(changed_by(&before, &before), None);
         let mut after = before.clone();
-        after.selector = Some(DeviceSelector {
-            pool: None,
-            device: None,
-            ..selector("gpu-0")
-        });
-        assert_eq!(changed_by(&before, &after), None);
-        // A field with another value was set by the client that owns it by now.
-        after.taint.effect = Effect::NoExecute;
-        assert!(changed_by(&before, &after).is_some());
+        after
+            .managers
+            .push(manager("kubectl-edit", "2026-11-21T03:00:00Z"));
+        let who = changed_by(&before, &after).unwrap();
+        assert_eq!(who, "kubectl-edit at 2026-11-21T03:00:00Z");
     }
 
     #[test]
@@ -545,17 +477,13 @@ mod tests {
             ..rule.clone()
         };
         let decided = [rule];
-        assert!(refuse_deleted(&decided, &decided).is_ok());
         let mut changed = decided[0].clone();
         changed.generation = 2;
-        let found = [named("other", "None"), changed];
-        assert!(
-            refuse_deleted(&decided, &found).is_ok(),
-            "it is still there"
-        );
+        assert!(refuse_deleted(&decided, &[named("other", "None"), changed]).is_ok());
         let deleted = refuse_deleted(&decided, &[]).unwrap_err().to_string();
         assert!(deleted.starts_with("rule fw-1 was deleted"), "{deleted}");
         let recreated = refuse_deleted(&decided, &[again]).unwrap_err();
+        assert_eq!(recreated.status(), ExitStatus::TryAgain);
         assert!(recreated.details()[0].starts_with("it was deleted and recreated"));
     }
 }

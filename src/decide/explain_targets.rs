@@ -1,15 +1,16 @@
 //! Pods, claims and devices given to `explain`.
 
-use std::collections::BTreeSet;
-
+use crate::assess::{Availabilities, Availability, DeviceBasis};
 use crate::decide::choice::wrong_name;
 use crate::decide::identity::Hardware;
+use crate::engine::DeviceState;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{
-    Kind, Namespace, NamespacedName, ObjectName, Pod, Reading, ResourceClaim, Source,
+    DeviceId, Kind, Namespace, NamespacedName, ObjectName, Pod, Reading, ResourceClaim, Source,
 };
 use crate::naming::Subject;
 use crate::naming::nearest::nearest;
+use std::collections::BTreeSet;
 
 /// The arguments of `explain`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -92,7 +93,7 @@ fn hardware(text: &str, place: usize) -> Option<Hardware> {
     Hardware::parse(typed.or((place == 0).then_some(text))?)
 }
 
-/// The failure for a pod that does not exist, or that uses no device: in that namespace, or in any.
+/// Failure for a pod that was not found.
 pub fn no_such_pod(namespace: Option<&Namespace>, name: &ObjectName, reading: &Reading) -> Failure {
     let called = match namespace {
         Some(namespace) => format!("{namespace}/{name}"),
@@ -107,29 +108,25 @@ pub fn no_such_pod(namespace: Option<&Namespace>, name: &ObjectName, reading: &R
         Source::Files => format!("pod {called} uses no devices, or is not in the input"),
     };
     let failure = Failure::new(ExitStatus::Failed, text);
-    let mut rules = reading.snapshot.rules.iter();
-    if rules.any(|rule| rule.name == *name) {
-        return failure.hint(show(
-            "rule",
-            &format!("kubectl devicetaint describe {name}"),
-        ));
+    if reading.snapshot.rules.iter().any(|rule| rule.name == *name) {
+        let describe = format!("kubectl devicetaint describe {name}");
+        return failure.hint(show("rule", &describe));
     }
+    let users = users(reading).into_iter();
     let similar = match namespace {
-        Some(_) => nearest(&called, users(reading)),
-        None => {
-            let all = users(reading).into_iter();
-            let names = all.map(|pod| pod.rsplit('/').next().unwrap_or_default().to_owned());
-            nearest(&called, names)
-        }
+        Some(_) => nearest(&called, users),
+        None => nearest(
+            &called,
+            users.map(|pod| pod.rsplit('/').next().unwrap_or_default().to_owned()),
+        ),
     };
     if !similar.is_empty() {
         return failure.hint(format!("did you mean {}?", similar.join(" or ")));
     }
     let is_file = reading.source == Source::Files;
-    match reading.without(Kind::Pod).filter(|_| is_file) {
-        Some(gap) => failure.hint(gap.why),
-        None => failure,
-    }
+    let gap = reading.without(Kind::Pod).filter(|_| is_file);
+    gap.into_iter()
+        .fold(failure, |failure, gap| failure.hint(gap.why))
 }
 
 /// The failure for pods that cannot be read without a namespace.
@@ -205,6 +202,43 @@ fn users(reading: &Reading) -> BTreeSet<String> {
     let named = named.map(|pod| pod.to_string());
     let read = reading.snapshot.pods.iter();
     named.chain(read.map(|pod| pod.name.to_string())).collect()
+}
+
+/// Devices that a list has.
+#[derive(Clone, Debug, Default)]
+pub struct ListFilter {
+    /// The selected devices; `None` for all.
+    pub selected: Option<BTreeSet<DeviceId>>,
+    /// `--tainted`
+    pub tainted: bool,
+    /// `--free`
+    pub free: bool,
+    /// `--namespace`
+    pub namespace: Option<String>,
+}
+
+impl ListFilter {
+    /// Keeps those of the `devices` that are listed. A device is free only if that is known.
+    pub fn keep(&self, devices: &mut Vec<DeviceState<'_>>, basis: &DeviceBasis<'_>) {
+        let availabilities = self.free.then(|| Availabilities::new(basis.reading));
+        devices.retain(|state| {
+            let free = availabilities
+                .as_ref()
+                .is_none_or(|all| all.of(state) == Some(Availability::Free));
+            free && self.wants(state)
+        });
+    }
+
+    fn wants(&self, state: &DeviceState<'_>) -> bool {
+        let tainted = !self.tainted || !state.taints.is_empty();
+        let held = self.namespace.as_ref().is_none_or(|namespace| {
+            let mut claims = state.claims.iter();
+            claims.any(|claim| claim.name.namespace.as_str() == namespace)
+        });
+        let selected = self.selected.as_ref();
+        let selected = selected.is_none_or(|selected| selected.contains(&state.id));
+        selected && tainted && held
+    }
 }
 
 #[cfg(test)]

@@ -58,7 +58,7 @@ pub fn refuse_unread(reading: &Reading) -> Result<(), Failure> {
         ExitStatus::Incomplete,
         "cannot compare the devices for a plan, because some objects could not be read",
     );
-    Err(missing.into_iter().fold(failure, Failure::detail))
+    Err(failure.with_details(missing))
 }
 
 /// The command that drains the units of `plan`, with the classes of `pods` that it has to include.

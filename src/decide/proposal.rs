@@ -4,23 +4,20 @@
 //! use these rows: the pods that it hits, the text of the question, the wait, and the message when the wait takes too
 //! long. A command only says what its rows are.
 
-use std::collections::BTreeSet;
-
-use jiff::Timestamp;
-
 use super::add::AddStep;
-use super::approval::EvictionMethod;
-use super::blast_radius::{deletion, foreign, set_back};
-use super::draft::RuleDraft;
-use super::ledger::RuleGoal;
-use super::others::others;
-use super::publish::publication;
-use super::question::Question;
+use super::approval::deletion_of;
+use super::change_log::RuleGoal;
+use super::owner::{others, set_back};
 use crate::engine::ProposedTaint;
-pub use crate::engine::settle::Patience;
+use crate::error::Failure;
 use crate::model::{DeviceTaintRule, Effect, RuleMetadata, Taint, Uid};
 use crate::naming::device;
 use crate::naming::phrase::counted;
+use crate::naming::shell::word;
+use jiff::Timestamp;
+use std::collections::BTreeSet;
+
+pub use crate::engine::settle::Patience;
 
 /// More rules than these are counted.
 const SHOWN: usize = 5;
@@ -182,7 +179,7 @@ pub(crate) fn lines(rules: &[ProposedRule]) -> Vec<String> {
 
 impl From<&AddStep> for ProposedRule {
     fn from(step: &AddStep) -> Self {
-        let mut wanted = step.draft().rule();
+        let mut wanted = step.draft.rule();
         // The assessment is of the existing rule with the change: its UID, time and labels are not the draft's.
         if let Some(rule) = step.existing() {
             let taint = Taint {
@@ -197,22 +194,13 @@ impl From<&AddStep> for ProposedRule {
         }
         Self {
             rule: wanted,
-            becomes: match step {
-                AddStep::Create(_) => RuleTransition::Made,
-                AddStep::Change { rule, .. } => RuleTransition::Changed(rule.clone()),
-                AddStep::Keep { .. } => RuleTransition::Kept,
+            becomes: match &step.existing {
+                None => RuleTransition::Made,
+                Some(rule) if step.is_open() => RuleTransition::Changed(rule.clone()),
+                Some(_) => RuleTransition::Kept,
             },
         }
     }
-}
-
-/// Owners whose rules are named before a question.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NamedOwners {
-    /// Those of other programs.
-    Programs,
-    /// Those of other programs, users and runs.
-    All,
 }
 
 /// Changes that a command proposes.
@@ -223,72 +211,47 @@ pub struct Proposal {
     pub rules: Vec<ProposedRule>,
     /// Remaining action, as a question without its mark.
     pub action: String,
-    /// Owners whose rules are named.
-    pub whose: NamedOwners,
-    /// True if devices must be the hardware that rules noted before; false where the current hardware is noted.
-    pub is_noted_before: bool,
     /// Limits of the wait for evictions, if there is one.
     pub patience: Option<Patience>,
-    /// Later effect of the same command on the pods that use the devices, if any.
-    pub drains: Option<Drains>,
-    /// Method by which it removes pods.
-    pub eviction: EvictionMethod,
+    /// Evictions by the command itself, after it has changed rules that evict no pods.
+    pub evictions: Option<Evictions>,
 }
 
-/// Effect of a command on pods after it has changed rules that evict no pods, with the lines that say so before the
-/// question.
+/// Evictions by a command itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Drains {
-    /// They are evicted through the API, or their owners are restarted, except for pods that are kept.
-    ByEviction(Vec<String>, BTreeSet<Uid>),
-    /// They may be evicted by the rules, which get effect NoExecute.
-    ByTaint(Vec<String>),
-    /// These pods are evicted through the API, and no others.
-    Pods(NamedEvictions),
-}
-
-/// Pods that are evicted by name, through the Eviction API.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NamedEvictions {
-    /// The lines that say so before the question.
+pub struct Evictions {
+    /// Lines about them before the question.
     pub lines: Vec<String>,
-    /// UIDs of the pods.
-    pub pods: BTreeSet<Uid>,
-    /// Taints by which the same evictions are assessed: on all devices that the pods hold.
-    pub taints: Vec<ProposedTaint>,
+    /// True if pods are evicted regardless of budgets in the end.
+    pub is_forced: bool,
+    /// The pods.
+    pub pods: EvictedPods,
+}
+
+/// Pods that a command evicts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EvictedPods {
+    /// All that NoExecute would evict, except for these.
+    AllExcept(BTreeSet<Uid>),
+    /// These alone; assessed by these taints, on all devices that the pods hold.
+    Only(BTreeSet<Uid>, Vec<ProposedTaint>),
 }
 
 impl Proposal {
-    /// Proposes that these rules do less at once.
-    pub(crate) fn downgrade(found: &[DeviceTaintRule], to: &Effect) -> Self {
-        let rules = found.iter().map(|rule| ProposedRule::effect(rule, to));
-        let action = format!("Give {} effect {to}", counted(found.len(), "rule"));
-        Self::of(rules.collect(), action)
+    /// Proposes changes that no wait and no eviction by the command follows.
+    pub(crate) fn new(rules: Vec<ProposedRule>, action: String) -> Self {
+        Self {
+            rules,
+            action,
+            patience: None,
+            evictions: None,
+        }
     }
 
     /// Proposes the deletion of these rules.
     pub(crate) fn deletion(found: &[DeviceTaintRule]) -> Self {
         let rules = found.iter().map(ProposedRule::deletion);
-        Self::of(rules.collect(), deletion(found.len()))
-    }
-
-    /// Proposes rules by which the controller previews taints.
-    pub(crate) fn preview(drafts: &[RuleDraft]) -> Self {
-        let steps = drafts.iter().cloned().map(AddStep::Create);
-        let rules = steps.map(|step| ProposedRule::from(&step));
-        Self::of(rules.collect(), publication(drafts.len()))
-    }
-
-    fn of(rules: Vec<ProposedRule>, action: String) -> Self {
-        Self {
-            rules,
-            action,
-            whose: NamedOwners::Programs,
-            is_noted_before: false,
-            patience: None,
-            drains: None,
-            eviction: EvictionMethod::Taint,
-        }
+        Self::new(rules.collect(), deletion_of(found.len()))
     }
 
     /// Rules that are left to be changed.
@@ -309,24 +272,26 @@ impl Proposal {
 
     /// True if it cannot hit any pod.
     pub(crate) fn is_idle(&self) -> bool {
-        self.drains.is_none() && !self.open().any(ProposedRule::does_something)
+        self.evictions.is_none() && !self.open().any(ProposedRule::does_something)
     }
 
     /// True if nothing is left to be done, now or later in the same command.
     pub(crate) fn is_done(&self) -> bool {
-        self.open().next().is_none() && self.drains.is_none()
+        self.open().next().is_none() && self.evictions.is_none()
     }
 
     /// Assessed taints.
     pub(crate) fn proposed(&self, now: Timestamp) -> Vec<ProposedTaint> {
         let rules = self.rules.iter();
         let proposed = rules.map(|rule| rule.proposed(now));
-        match &self.drains {
-            Some(Drains::Pods(evictions)) => evictions.taints.clone(),
-            // By whatever means they leave: the pods are those that NoExecute would evict.
-            Some(Drains::ByEviction(..) | Drains::ByTaint(_)) => proposed
-                .map(|taint| taint.with_effect(&Effect::NoExecute, now))
-                .collect(),
+        match &self.evictions {
+            Some(Evictions { pods, .. }) => match pods {
+                EvictedPods::Only(_, taints) => taints.clone(),
+                // By whatever means they leave: the pods are those that NoExecute would evict.
+                EvictedPods::AllExcept(_) => proposed
+                    .map(|taint| taint.with_effect(&Effect::NoExecute, now))
+                    .collect(),
+            },
             None => proposed.collect(),
         }
     }
@@ -334,28 +299,12 @@ impl Proposal {
     /// Taints that a preview assesses, where these are others.
     pub(crate) fn previewed(&self, now: Timestamp) -> Option<Vec<ProposedTaint>> {
         // A drain assesses what a preview of NoExecute shows.
-        if self.drains.is_some() {
+        if self.evictions.is_some() {
             return None;
         }
         let rules = self.rules.iter();
         let previewed: Vec<_> = rules.map(|rule| rule.previewed(now)).collect();
         (previewed != self.proposed(now)).then_some(previewed)
-    }
-
-    /// The pods on the devices that a drain does not evict, although NoExecute would.
-    pub(crate) fn kept(&self) -> BTreeSet<Uid> {
-        match &self.drains {
-            Some(Drains::ByEviction(_, kept)) => kept.clone(),
-            Some(Drains::ByTaint(_) | Drains::Pods(_)) | None => BTreeSet::new(),
-        }
-    }
-
-    /// The pods that are evicted and no others, where they are named.
-    pub(crate) fn named(&self) -> Option<&BTreeSet<Uid>> {
-        match &self.drains {
-            Some(Drains::Pods(evictions)) => Some(&evictions.pods),
-            Some(Drains::ByEviction(..) | Drains::ByTaint(_)) | None => None,
-        }
     }
 
     /// The rules that are there and are to be changed.
@@ -367,52 +316,16 @@ impl Proposal {
     /// and programs that revert the change.
     pub(crate) fn concerns(&self, user: Option<&str>) -> Vec<String> {
         let changed = self.changed();
-        let mut concerns = match self.whose {
-            NamedOwners::Programs => foreign(&changed),
-            NamedOwners::All => {
-                let named = others(&changed, user).into_iter();
-                named.chain(self.replaced_notes(user)).collect()
-            }
-        };
-        concerns.extend(set_back(&changed));
-        concerns
+        let theirs = others(&changed, user).into_iter();
+        theirs.chain(set_back(&changed)).collect()
     }
 
-    /// The reasons of other users that are replaced.
-    fn replaced_notes(&self, user: Option<&str>) -> Vec<String> {
-        let changed = self
-            .open()
-            .filter_map(|rule| Some((rule.now()?, &rule.rule)));
-        let theirs =
-            changed.filter(|(before, _)| !others(std::slice::from_ref(*before), user).is_empty());
-        let lines = theirs.filter_map(|(before, after)| {
-            let reason = |rule: &DeviceTaintRule| {
-                rule.metadata
-                    .annotation(RuleMetadata::REASON)
-                    .map(str::to_owned)
-            };
-            let (old, new) = (reason(before)?, reason(after)?);
-            let name = &before.name;
-            (old != new).then(|| format!("the reason of rule {name} is replaced: {old} → {new}"))
-        });
-        lines.collect()
-    }
-
-    /// Lines before `question` about a deletion: each rule, and those that `user` has not made with their owners,
-    /// unless `is_refused` says that the question cannot be asked: its refusal has them.
-    pub(crate) fn deletion_lines(
-        &self,
-        user: Option<&str>,
-        question: &Question,
-        is_refused: bool,
-    ) -> Vec<String> {
-        let theirs = match question {
-            Question::Others { .. } if is_refused => Vec::new(),
-            Question::Others { .. }
-            | Question::Yes { .. }
-            | Question::PodCount { .. }
-            | Question::Unknown { .. }
-            | Question::Limited { .. } => others(&self.changed(), user),
+    /// Lines before the question about a deletion: each rule, and those that `user` has not made with their owners, unless
+    /// the refusal has them.
+    pub(crate) fn deletion_lines(&self, user: Option<&str>, is_refused: bool) -> Vec<String> {
+        let theirs = match is_refused {
+            true => Vec::new(),
+            false => others(&self.changed(), user),
         };
         let theirs = theirs.iter().map(|line| format!("  {line}"));
         lines(&self.rules).into_iter().chain(theirs).collect()
@@ -434,48 +347,119 @@ impl Proposal {
         self.patience
             .filter(|_| self.rules.iter().any(ProposedRule::evicts))
     }
+}
 
-    /// Statement about the rules where their evictions are not over in time.
-    pub(crate) fn what_stays(&self) -> &'static str {
-        let mut open = self.open().peekable();
-        let is_one = self.rules.len() == 1;
-        if open.peek().is_none() {
-            if is_one {
-                "the rule is unchanged"
-            } else {
-                "the rules are unchanged"
-            }
-        } else if open.any(|rule| rule.becomes == RuleTransition::Made) {
-            if is_one {
-                "the rule was created and stays"
-            } else {
-                "the rules were created and stay"
-            }
-        } else {
-            "the change was applied and stays"
-        }
+/// Rank of an effect, a higher one being worse for pods; `None` for an effect that this plugin does not know, which
+/// cannot be compared.
+pub fn rank(effect: &Effect) -> Option<u8> {
+    match effect {
+        Effect::None => Some(0),
+        Effect::NoSchedule => Some(1),
+        Effect::NoExecute => Some(2),
+        Effect::Unknown(_) => None,
     }
 }
 
-/// Way in which a proposal was approved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ApprovalResult {
-    /// No question was asked.
-    Unasked,
-    /// The user answered, which may have taken long: what was shown has to be looked at again.
-    Answered,
+/// Proposal that gives `rules` the effect `to`: first those that have to be changed.
+///
+/// # Errors
+///
+/// When one of them does more already, or belongs to a dedication. Nothing is to be changed then, not even
+/// the others.
+pub fn escalate(rules: &[DeviceTaintRule], to: &Effect) -> Result<Vec<ProposedRule>, Failure> {
+    for rule in rules {
+        refuse_dedicated(rule, to)?;
+        let DeviceTaintRule { name, taint, .. } = rule;
+        if is_less(to, &taint.effect) {
+            return Err(Failure::usage(format!(
+                "rule {name} has effect {}, which is higher than {to}; nothing was changed",
+                taint.effect
+            ))
+            .hint(format!(
+                "to lower the effect: kubectl devicetaint deescalate {name} --to {to}"
+            )));
+        }
+    }
+    let rules = rules.iter().map(|rule| ProposedRule::effect(rule, to));
+    let (open, done): (Vec<_>, Vec<_>) = rules.partition(ProposedRule::is_open);
+    Ok([open, done].concat())
+}
+
+/// Refuses NoExecute for a rule of a dedication, whose policies add a toleration of NoSchedule: the pods of
+/// the dedication's own namespaces would be evicted.
+///
+/// # Errors
+///
+/// As it says.
+pub fn refuse_dedicated(rule: &DeviceTaintRule, to: &Effect) -> Result<(), Failure> {
+    let label = rule.metadata.labels.get(RuleMetadata::DEDICATION);
+    let dedication = label.map(String::as_str).or(rule.taint.dedication());
+    match dedication.filter(|_| to.evicts()) {
+        None => Ok(()),
+        Some(name) => Err(Failure::refused(format!(
+            "rule {} belongs to dedication {name}, and its effect stays NoSchedule; nothing was changed",
+            rule.name
+        ))
+        .hint(format!(
+            "to evict pods from the devices: kubectl devicetaint drain {}",
+            word(&device::format(&rule.selector.clone().unwrap_or_default()))
+        ))),
+    }
+}
+
+/// True if the same command would give a rule, changed by another client meanwhile, the effect `to` as it is `found`:
+/// not if it is gone, nor if it does more by now.
+pub fn escalates_again(found: Option<&DeviceTaintRule>, to: &Effect) -> bool {
+    found.is_some_and(|found| escalate(std::slice::from_ref(found), to).is_ok())
+}
+
+/// Action of an escalation of rules with those names, as the beginning of a question.
+pub fn escalation(open: &[String], to: &Effect) -> String {
+    match open {
+        [only] => format!("Give rule {only} effect {to}"),
+        several => format!("Give {} effect {to}", counted(several.len(), "rule")),
+    }
+}
+
+/// True if `rule` has to be changed to have the effect `to`.
+///
+/// An effect that this plugin does not know is always lowered: it may evict.
+///
+/// # Errors
+///
+/// When the rule does less than `to` already.
+pub fn needs_downgrade(rule: &DeviceTaintRule, to: &Effect) -> Result<bool, Failure> {
+    let effect = &rule.taint.effect;
+    if is_less(effect, to) {
+        return Err(Failure::usage(format!(
+            "rule {} has effect {effect}, which is lower than {to}; it was not changed",
+            rule.name
+        ))
+        .hint("to raise the effect, use `escalate`"));
+    }
+    Ok(effect != to)
+}
+
+/// True if `left` certainly does less than `right`.
+fn is_less(left: &Effect, right: &Effect) -> bool {
+    match (rank(left), rank(right)) {
+        (Some(left), Some(right)) => left < right,
+        (None, _) | (_, None) => false,
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+    use crate::decide::RuleDraft;
+    use crate::decide::testing::{draft, named, rule, selector};
+    use crate::error::ExitStatus;
+    use crate::model::Taint;
+    use crate::report::testing::now;
     use std::time::Duration;
 
-    use super::*;
-    use crate::decide::testing::{draft, named, selector};
-    use crate::report::testing::now;
-
     fn created(effect: &str) -> ProposedRule {
-        ProposedRule::from(&AddStep::Create(RuleDraft {
+        ProposedRule::from(&AddStep::create(RuleDraft {
             name: "new".to_owned(),
             annotations: [("note".to_owned(), "text".to_owned())].into(),
             ..draft(selector("gpu-0"), effect)
@@ -483,19 +467,20 @@ mod tests {
     }
 
     fn proposal(rules: Vec<ProposedRule>) -> Proposal {
-        Proposal::of(rules, "Go on".to_owned())
+        Proposal::new(rules, "Go on".to_owned())
     }
 
     #[test]
     fn rules_that_do_less_or_are_deleted_hit_nobody() {
         let found = [named("drain", "NoExecute"), named("kept", "None")];
-        let less = Proposal::downgrade(&found, &Effect::None);
+        let rules = found
+            .iter()
+            .map(|it| ProposedRule::effect(it, &Effect::None));
+        let less = proposal(rules.collect());
         assert_eq!(less.open_names(), ["drain"]);
-        assert_eq!(less.action, "Give 2 rules effect None");
         let deletion = Proposal::deletion(&found);
         assert_eq!(deletion.open_names(), ["drain", "kept"]);
         assert_eq!(deletion.changed(), found);
-        assert_eq!(deletion.action, "Delete 2 rules");
         for proposal in [less, deletion] {
             assert!(proposal.is_idle() && !proposal.is_done());
             assert!(proposal.evicting().is_empty());
@@ -583,30 +568,30 @@ mod tests {
 
     #[test]
     fn a_drain_is_assessed_as_what_its_pods_would_suffer_and_is_never_done_by_its_rules() {
-        for drains in [
-            Drains::ByEviction(Vec::new(), BTreeSet::new()),
-            Drains::ByTaint(Vec::new()),
-        ] {
-            let mut kept = raised("NoSchedule", "NoSchedule");
-            kept.rule.name = "kept".into();
-            let drain = Proposal {
-                drains: Some(drains),
-                ..proposal(vec![kept, created("NoSchedule")])
-            };
-            let effects = drain.proposed(now()).into_iter();
-            assert!(
-                effects
-                    .map(|it| it.taint.effect)
-                    .all(|it| it == Effect::NoExecute)
-            );
-            assert_eq!(drain.previewed(now()), None);
-            let continued = Proposal {
-                rules: vec![raised("NoSchedule", "NoSchedule")],
-                ..drain
-            };
-            assert!(!continued.is_idle() && !continued.is_done());
-            assert!(continued.open().next().is_none());
-        }
+        let evictions = Evictions {
+            lines: Vec::new(),
+            is_forced: false,
+            pods: EvictedPods::AllExcept(BTreeSet::new()),
+        };
+        let mut kept = raised("NoSchedule", "NoSchedule");
+        kept.rule.name = "kept".into();
+        let drain = Proposal {
+            evictions: Some(evictions),
+            ..proposal(vec![kept, created("NoSchedule")])
+        };
+        let effects = drain.proposed(now()).into_iter();
+        assert!(
+            effects
+                .map(|it| it.taint.effect)
+                .all(|it| it == Effect::NoExecute)
+        );
+        assert_eq!(drain.previewed(now()), None);
+        let continued = Proposal {
+            rules: vec![raised("NoSchedule", "NoSchedule")],
+            ..drain
+        };
+        assert!(!continued.is_idle() && !continued.is_done());
+        assert!(continued.open().next().is_none());
         assert!(proposal(vec![raised("None", "None")]).is_done());
         assert!(!proposal(vec![raised("None", "NoExecute")]).is_done());
     }
@@ -625,16 +610,80 @@ mod tests {
         assert!(concerns.len() > 1, "{concerns:?}");
     }
 
+    const EFFECTS: [&str; 3] = ["None", "NoSchedule", "NoExecute"];
+
+    fn effect(text: &str) -> Effect {
+        Effect::from(text)
+    }
+
     #[test]
-    fn the_pods_that_a_drain_does_not_evict_are_kept() {
-        let kept = BTreeSet::from([Uid::from("uid-of-agent")]);
-        let drain = |drains| Proposal {
-            drains: Some(drains),
-            ..proposal(vec![created("NoSchedule")])
+    fn a_rule_that_is_gone_or_does_more_by_now_is_not_escalated_again() {
+        let again = |found: Option<&str>| {
+            let found = found.map(rule);
+            escalates_again(found.as_ref(), &Effect::NoSchedule)
         };
-        let by_eviction = drain(Drains::ByEviction(Vec::new(), kept.clone()));
-        assert_eq!(by_eviction.kept(), kept);
-        let by_taint = drain(Drains::ByTaint(Vec::new()));
-        assert_eq!(by_taint.kept(), BTreeSet::new());
+        assert!(again(Some("None")) && again(Some("NoSchedule")));
+        assert!(!again(Some("NoExecute")));
+        assert!(!again(None));
+    }
+
+    #[test]
+    fn a_rule_of_a_dedication_is_never_given_noexecute() {
+        let mut by_label = rule("NoSchedule");
+        let label = RuleMetadata::DEDICATION.to_owned();
+        by_label.metadata.labels.insert(label, "a".to_owned());
+        let mut by_taint = rule("None");
+        by_taint.taint.key = Taint::DEDICATED.to_owned();
+        by_taint.taint.value = "a".to_owned();
+        for rule in [by_label, by_taint] {
+            let refused = |to| escalate(std::slice::from_ref(&rule), &effect(to)).err();
+            let status = refused("NoExecute").map(|failure| failure.status());
+            assert_eq!(status, Some(ExitStatus::Refused));
+            assert!(refused("NoSchedule").is_none());
+        }
+    }
+
+    #[test]
+    fn escalation_goes_up_only() {
+        for (from, place) in EFFECTS.iter().zip(0..) {
+            for (to, target) in EFFECTS.iter().zip(0..) {
+                let sorted = escalate(&[rule(from)], &effect(to));
+                match sorted {
+                    Ok(sorted) => {
+                        assert!(place <= target, "{from} to {to}");
+                        assert_eq!(sorted.len(), 1);
+                        assert_eq!(sorted[0].is_open(), place != target);
+                    }
+                    Err(failure) => {
+                        assert!(place > target, "{from} to {to}");
+                        assert_eq!(failure.status(), ExitStatus::Usage);
+                        assert!(failure.hints()[0].contains("deescalate drain"));
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_brake_goes_down_only() {
+        for (from, place) in EFFECTS.iter().zip(0..) {
+            for (to, target) in EFFECTS.iter().zip(0..) {
+                match needs_downgrade(&rule(from), &effect(to)) {
+                    Ok(false) => assert_eq!(place, target),
+                    Ok(true) => assert!(place > target, "{from} to {to}"),
+                    Err(_) => assert!(place < target, "{from} to {to}"),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_effect_that_is_not_known_can_be_lowered_and_raised() {
+        let newer = rule("NoExecuteWithBudget");
+        for to in EFFECTS {
+            assert!(needs_downgrade(&newer, &effect(to)).unwrap(), "{to}");
+            let sorted = escalate(std::slice::from_ref(&newer), &effect(to)).unwrap();
+            assert!(sorted[0].is_open(), "{to}");
+        }
     }
 }

@@ -4,11 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::RuleDraft;
-use super::drafts::of_batch;
-use super::ledger::{may_have_been_created, to_remove};
+use super::draft::of_batch;
 use crate::assess::ImpactFacts;
-use crate::assess::defects::upstream;
-use crate::engine::{Defect, ProposedTaint};
+use crate::engine::ProposedTaint;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect, EvictionCondition, RuleMetadata, Taint};
 use crate::naming::phrase::counted;
@@ -55,8 +53,8 @@ fn preview(proposed: &ProposedTaint) -> Result<RuleDraft, Failure> {
             time_added: None,
             ..taint.clone()
         },
-        labels: std::collections::BTreeMap::new(),
-        annotations: std::collections::BTreeMap::new(),
+        labels: BTreeMap::new(),
+        annotations: BTreeMap::new(),
         manifest: None,
     })
 }
@@ -101,69 +99,9 @@ pub fn interrupted(status: ExitStatus) -> Failure {
     Failure::new(status, "interrupted while waiting for the controller")
 }
 
-/// Rules of a publication that exist.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PreviewRules(BTreeMap<String, Presence>);
-
-/// Existence of a rule that was sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Presence {
-    /// It was sent, and that it was made is neither proven nor disproved.
-    Possible,
-    /// It was made.
-    Present,
-}
-
-impl PreviewRules {
-    /// The rule is about to be sent.
-    pub fn send(&mut self, name: &str) {
-        self.0.insert(name.to_owned(), Presence::Possible);
-    }
-
-    /// It was made.
-    pub fn made(&mut self, name: &str) {
-        self.0.insert(name.to_owned(), Presence::Present);
-    }
-
-    /// It was not made, or is gone.
-    pub fn gone(&mut self, name: &str) {
-        self.0.remove(name);
-    }
-
-    /// A read does not show it, which says nothing of one that may still be made.
-    pub fn not_found(&mut self, name: &str) {
-        self.0
-            // A request whose reply was lost may still be in progress on the server.
-            .retain(|rule, presence| rule != name || *presence == Presence::Possible);
-    }
-
-    /// True if any was made.
-    pub fn any_is_there(&self) -> bool {
-        self.0
-            .values()
-            .any(|presence| *presence == Presence::Present)
-    }
-
-    /// The failure with the rules that may have been created, and how to remove them.
-    pub fn with_possible(&self, failure: Failure) -> Failure {
-        let possible = self
-            .0
-            .iter()
-            .filter(|(_, presence)| **presence == Presence::Possible);
-        let names: Vec<&String> = possible.map(|(name, _)| name).collect();
-        if names.is_empty() {
-            return failure;
-        }
-        let failure = failure.detail(may_have_been_created(&names));
-        failure.hint(to_remove(&names))
-    }
-}
-
-/// The failure of a command that was to take its rules away, with why it could not.
+/// `failure`, with that of the removal of the rules.
 pub fn with_failed_removal(failure: Failure, removal: &Failure) -> Failure {
     let failure = failure.detail(format!("the rules could not be removed: {removal}"));
-    let details = removal.details().iter().cloned();
-    let failure = details.fold(failure, Failure::detail);
     removal.hints().iter().cloned().fold(failure, Failure::hint)
 }
 
@@ -175,14 +113,10 @@ pub fn with_what_is_left(failure: Failure, drafts: &[RuleDraft]) -> Failure {
     ))
 }
 
-/// Statement that the rules stay, and how to delete them.
+/// Note about rules that stay after a preview.
 pub fn what_stays(drafts: &[RuleDraft]) -> String {
     let batch = batch_of(drafts);
-    let (these, them) = match drafts {
-        [_] => ("the rule has effect None and stays", "it"),
-        _ => ("the rules have effect None and stay", "them"),
-    };
-    format!("{these}; to remove {them}: kubectl devicetaint remove -l {batch}")
+    format!("rules with effect None stay; to remove them: kubectl devicetaint remove -l {batch}")
 }
 
 /// The label by which the rules are found.
@@ -232,148 +166,71 @@ impl ControllerAnswer {
         })
     }
 
-    /// Answer in one line.
+    /// The answer in a line.
     pub fn line(&self) -> String {
         let rule = &self.rule;
-        match (&self.condition, self.agrees()) {
-            (Some(condition), Some(true)) => {
-                format!(
-                    "rule {rule}: the controller reports the same as this preview: {}",
-                    condition.message
-                )
+        let Some(condition) = &self.condition else {
+            return format!("rule {rule}: no controller responded");
+        };
+        let said = &condition.message;
+        match (self.agrees(), &self.expected) {
+            (Some(true), _) => {
+                format!("rule {rule}: the controller reports the same as this preview: {said}")
             }
-            (Some(condition), Some(false)) => format!(
-                "rule {rule}: the controller reports {:?} ({} {}), but this preview expects {:?}",
-                condition.message,
-                condition.status,
-                condition.reason,
-                self.expected.as_deref().unwrap_or_default()
+            (Some(false), Some(expected)) => format!(
+                "rule {rule}: the controller reports {said:?} ({} {}), but this preview expects {expected:?}",
+                condition.status, condition.reason,
             ),
-            (Some(condition), None) => format!(
-                "rule {rule} is not compared, because some numbers of this preview are unknown; \
-                the controller reports: {}",
-                condition.message
-            ),
-            (None, _) => format!("rule {rule}: no controller responded"),
+            (Some(false) | None, _) => {
+                format!("rule {rule} is not compared; the controller reports: {said}")
+            }
         }
     }
 }
 
-/// Checks that the controller has said the same about every rule; if not, says why that is a failure, with the unknown
-/// parts of the `facts`.
+/// Checks the answers.
 ///
 /// # Errors
 ///
-/// When it says something else, has not reacted within `patience`, or there is nothing to compare.
+/// An answer that contradicts this preview, none in time, or one that was not compared. A contradiction comes first:
+/// silence may end, and one of the two is wrong for good.
 pub fn check(
     answers: &[ControllerAnswer],
     facts: &ImpactFacts,
     patience: Duration,
 ) -> Result<(), Failure> {
-    let rules = |agrees: Option<bool>, answered: bool| {
-        let matching = answers
-            .iter()
-            .filter(|rule| rule.agrees() == agrees && rule.condition.is_some() == answered);
-        matching
-            .map(|rule| rule.rule.as_str())
-            .collect::<Vec<&str>>()
+    let failure = |agrees: Option<bool>, is_answered: bool, text: &str| {
+        let is_of =
+            |it: &&ControllerAnswer| it.agrees() == agrees && it.condition.is_some() == is_answered;
+        let rules = answers.iter().filter(is_of).map(|it| it.rule.as_str());
+        let rules: Vec<&str> = rules.collect();
+        let text = format!("{text}: {}", rules.join(", "));
+        (!rules.is_empty()).then(|| Failure::new(ExitStatus::Incomplete, text))
     };
-    let differing = rules(Some(false), true);
-    let silent = rules(None, false).join(", ");
-    let uncompared = rules(None, true).join(", ");
-    // A contradiction comes first: silence may end, and one of the two is wrong for good.
-    if !differing.is_empty() {
-        let noun = if differing.len() == 1 {
-            "rule"
-        } else {
-            "rules"
-        };
-        return Err(Failure::new(
-            ExitStatus::Incomplete,
-            format!(
-                "the controller's result differs from this preview for {noun} {}",
-                differing.join(", ")
-            ),
-        )
-        .hint(
-            "the controller decides which pods are evicted, so this preview may be wrong; please report \
-            the difference, and attach the file that this command writes: kubectl devicetaint snapshot --redact -o FILE",
+    let differs = "the controller's result differs from this preview for rules";
+    if let Some(failure) = failure(Some(false), true, differs) {
+        return Err(failure.hint(
+            "please report the difference, with the file that this command writes: kubectl devicetaint \
+            snapshot --redact -o FILE",
         ));
     }
-    if !silent.is_empty() {
-        return Err(Failure::new(
-            ExitStatus::Incomplete,
-            format!(
-                "no controller responded within {}s; rules without a response: {silent}",
-                patience.as_secs()
-            ),
-        )
-        .hint(
+    let seconds = patience.as_secs();
+    let silent = format!("no controller responded within {seconds}s; rules without a response");
+    if let Some(failure) = failure(None, false, &silent) {
+        return Err(failure.hint(
             "check that kube-controller-manager runs device-taint-eviction-controller, with the \
             feature gates DRADeviceTaints and DRADeviceTaintRules enabled",
         ));
     }
-    if !uncompared.is_empty() {
-        let failure = Failure::new(
-            ExitStatus::Incomplete,
-            format!(
-                "the pod counts of these rules were not compared with those of the controller, because \
-                this preview does not know all of them: {uncompared}"
-            ),
-        );
-        let gaps = facts.gaps.iter();
-        let unknown = gaps.map(|gap| format!("{}: {}", gap.what, gap.why));
-        return Err(unknown.fold(failure, Failure::detail));
+    let unknown = "not compared with the controller, because some pod counts are unknown";
+    match failure(None, true, unknown) {
+        None => Ok(()),
+        Some(failure) => {
+            let gaps = facts.gaps.iter();
+            let gaps = gaps.map(|gap| format!("{}: {}", gap.what, gap.why));
+            Err(gaps.fold(failure, Failure::detail))
+        }
     }
-    Ok(())
-}
-
-/// Expected condition of a rule that treats pods with extended resources the other way, with the number of pods.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OtherTreatment {
-    /// Message for the other treatment; absent where a number of it is not known.
-    pub message: Option<String>,
-    /// True if more pods are evicted then.
-    pub evicts_more: bool,
-}
-
-/// The failure of [`check`], with what it shows of pods with extended resources: where the controller
-/// says what it would say of the `others`, one for each answer, that is why.
-pub fn with_the_other_way(
-    failure: Failure,
-    answers: &[ControllerAnswer],
-    others: &[OtherTreatment],
-) -> Failure {
-    let differing = answers.iter().zip(others);
-    let mut differing = differing.filter_map(|(answer, other)| {
-        let said = answer
-            .condition
-            .as_ref()
-            .filter(|_| answer.agrees() == Some(false))?;
-        Some((said.message.as_str(), other))
-    });
-    let mut explained = differing.by_ref().peekable();
-    let Some((_, first)) = explained.peek().copied() else {
-        return failure;
-    };
-    let counts_more = first.evicts_more;
-    // It is the explanation only if it explains every rule that differs.
-    if !explained.all(|(said, other)| other.message.as_deref() == Some(said)) {
-        return failure;
-    }
-    let upstream = upstream(Defect::ExtendedResourcesStay);
-    failure.hint(if counts_more {
-        format!(
-            "unlike this preview, the controller evicts pods that use devices through extended resources, so \
-            {upstream} is fixed in this cluster; to preview with this fix: --kubernetes 1.37.2"
-        )
-    } else {
-        format!(
-            "unlike this preview, the controller does not evict pods that use devices through extended resources, so \
-            {upstream} is not fixed in this cluster; to preview without this fix: --kubernetes \
-            1.37.1"
-        )
-    })
 }
 
 #[cfg(test)]
@@ -445,7 +302,7 @@ mod tests {
             (
                 Some(("2 pods", 1)),
                 Some("1 pod"),
-                Some("the controller's result differs from this preview for rule p"),
+                Some("the controller's result differs from this preview for rules: p"),
             ),
             (
                 Some(("1 pod", 0)),
@@ -460,40 +317,10 @@ mod tests {
             (
                 Some(("1 pod", 1)),
                 None,
-                Some(
-                    "the pod counts of these rules were not compared with those of the controller, because \
-                    this preview does not know all of them: p",
-                ),
+                Some("not compared with the controller, because some pod counts are unknown: p"),
             ),
         ] {
             assert_eq!(said(condition, expected).as_deref(), told, "{condition:?}");
         }
-    }
-
-    #[test]
-    fn what_was_sent_and_not_disproved_may_have_been_created() {
-        let told = |rules: &PreviewRules| {
-            let failure = rules.with_possible(Failure::refused("no"));
-            [failure.details(), failure.hints()].concat()
-        };
-        let mut rules = PreviewRules::default();
-        assert!(told(&rules).is_empty());
-        rules.send("a");
-        rules.send("b");
-        rules.made("b");
-        assert!(rules.any_is_there());
-        // A caller that asks too early does not see a rule that is made late.
-        rules.not_found("a");
-        rules.not_found("b");
-        assert!(!rules.any_is_there());
-        assert_eq!(
-            told(&rules),
-            [
-                "may have been created: a",
-                "to remove it: kubectl devicetaint remove a --ignore-not-found",
-            ]
-        );
-        rules.gone("a");
-        assert!(told(&rules).is_empty());
     }
 }

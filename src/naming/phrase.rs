@@ -19,9 +19,10 @@ pub fn counted(number: usize, noun: &str) -> String {
     format!("{number} {noun}{ending}")
 }
 
-/// The first names of many, and how many more there are.
-pub fn few(names: &[String]) -> String {
+/// The first five items, and how many more there are.
+pub fn few(items: impl IntoIterator<Item: Display>) -> String {
     const SHOWN: usize = 5;
+    let names: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
     match names.len().checked_sub(SHOWN) {
         None | Some(0) => names.join(", "),
         Some(more) => format!("{} and {more} more", names[..SHOWN].join(", ")),

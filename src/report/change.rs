@@ -2,17 +2,15 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
 
 use super::metadata::{API_VERSION, Cluster, Metadata};
 use super::rules::resource_name;
 use super::table::{Section, View};
 use super::taint::Taint;
 use super::wait::WaitReport;
+pub use crate::decide::change_log::{DryRun, RuleResult};
+use crate::decide::change_log::{LoggedChanges, RuleOutcome};
 use crate::decide::make_room::Room;
-
-pub use crate::decide::outcomes::{DryRun, RuleResult};
-use crate::decide::outcomes::{Outcomes, RuleOutcome};
 
 /// Report of `add`, `escalate`, `deescalate`, `remove`, `drain`, `restore` and `make-room`: the changes, rule
 /// by rule.
@@ -63,9 +61,6 @@ pub struct ChangedRule {
     pub after: Option<Taint>,
     /// Why the change failed, as text; null if it did not fail.
     pub error: Option<String>,
-    /// The whole rule after the change (with --dry-run: as it would be). Set only in the ChangeReport of `add`; null
-    /// in other reports, and if the change failed.
-    pub manifest: Option<Value>,
 }
 
 impl From<&RuleOutcome> for ChangedRule {
@@ -78,7 +73,6 @@ impl From<&RuleOutcome> for ChangedRule {
             before: outcome.before.as_ref().map(of_rule),
             after: outcome.after.as_ref().map(of_rule),
             error: outcome.error.clone(),
-            manifest: outcome.manifest.clone(),
         }
     }
 }
@@ -86,26 +80,19 @@ impl From<&RuleOutcome> for ChangedRule {
 impl ChangedRule {
     /// The line that tells it: `devicetaintrule.resource.k8s.io/NAME created (dry run)`.
     pub fn line(&self, dry_run: DryRun) -> String {
-        let (name, verb) = (resource_name(&self.name), self.result.as_str());
-        format!("{name} {verb}{}", dry_run.suffix())
+        // Objects of other kinds are logged with their resource.
+        let name = match self.name.contains('/') {
+            true => self.name.clone(),
+            false => resource_name(&self.name),
+        };
+        format!("{name} {}{}", self.result.as_str(), dry_run.suffix())
     }
 }
 
 impl ChangeReport {
-    /// The report on the outcomes of the rules, and notes.
-    pub fn of(outcomes: &Outcomes, dry_run: DryRun) -> Self {
-        let changes = outcomes.rules().iter().map(ChangedRule::from);
-        let report = Self::new(changes.collect(), dry_run);
-        Self {
-            room: outcomes.room().cloned(),
-            messages: outcomes.messages().to_vec(),
-            ..report
-        }
-    }
-
-    /// The report on these rules.
-    pub fn new(changes: Vec<ChangedRule>, dry_run: DryRun) -> Self {
-        let any = |wanted: Option<bool>| changes.iter().any(|rule| rule.changed == wanted);
+    /// The report of logged changes, of the wait after them, and of the error that ended them.
+    pub fn new(changes: LoggedChanges, wait: Option<&WaitReport>, error: Option<String>) -> Self {
+        let any = |wanted: Option<bool>| changes.outcomes.iter().any(|it| it.changed == wanted);
         // One change that is known settles it; unknown is the answer only where none is known.
         let changed = if any(Some(true)) {
             Some(true)
@@ -118,32 +105,17 @@ impl ChangeReport {
             api_version: API_VERSION.to_owned(),
             kind: "ChangeReport".to_owned(),
             metadata: Metadata::default(),
-            dry_run,
+            dry_run: changes.dry_run,
             changed,
-            error: None,
-            changes,
-            wait: None,
-            room: None,
-            messages: Vec::new(),
+            error,
+            changes: changes.outcomes.iter().map(ChangedRule::from).collect(),
+            wait: wait.cloned(),
+            room: changes.room,
+            messages: changes.messages,
         }
     }
 
-    /// The report of an incomplete command, and the error.
-    #[must_use]
-    pub fn with_error(self, error: Option<String>) -> Self {
-        Self { error, ..self }
-    }
-
-    /// The report with how the wait for the change ended.
-    #[must_use]
-    pub fn with_wait(self, wait: WaitReport) -> Self {
-        Self {
-            wait: Some(wait),
-            ..self
-        }
-    }
-
-    /// The report with the cluster in which it was done.
+    /// Notes the cluster that was asked.
     #[must_use]
     pub fn in_cluster(self, cluster: Option<&Cluster>) -> Self {
         Self {
@@ -178,10 +150,28 @@ mod tests {
     use super::*;
 
     fn report(outcomes: &[RuleResult]) -> ChangeReport {
-        let rules = outcomes.iter().map(|result| RuleOutcome::new("r", *result));
-        let rules: Vec<RuleOutcome> = rules.collect();
-        let rules = rules.iter().map(ChangedRule::from);
-        ChangeReport::new(rules.collect(), DryRun::None)
+        let outcomes = outcomes.iter().map(|result| RuleOutcome::new("r", *result));
+        let changes = LoggedChanges {
+            dry_run: DryRun::None,
+            outcomes: outcomes.collect(),
+            messages: Vec::new(),
+            room: None,
+        };
+        ChangeReport::new(changes, None, None)
+    }
+
+    #[test]
+    fn an_object_of_another_kind_is_printed_with_its_own_resource() {
+        let line = |name| {
+            let outcome = RuleOutcome::new(name, RuleResult::Created);
+            ChangedRule::from(&outcome).line(DryRun::Client)
+        };
+        let rule = "devicetaintrule.resource.k8s.io/a created (dry run)";
+        assert_eq!(line("a"), rule);
+        assert_eq!(
+            line("policy.example.com/a"),
+            "policy.example.com/a created (dry run)"
+        );
     }
 
     #[test]

@@ -64,7 +64,7 @@ impl DrainList {
                 age(unit).map_or_else(unknown, human_duration)
             })
             .column(Column::prose("USED-BY").wide(), |unit| {
-                unit.pods.as_ref().map_or_else(unknown, |pods| few(pods))
+                unit.pods.as_ref().map_or_else(unknown, few)
             })
             .table()
     }

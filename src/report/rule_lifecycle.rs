@@ -230,7 +230,7 @@ pub fn release_lines(released: &[DeviceRelease<'_>], unread: &BTreeSet<Kind>) ->
     };
     if !free.is_empty() {
         let count = counted(free.len(), "device");
-        lines.push(format!("{count} schedulable again: {}", few(&names(&free))));
+        lines.push(format!("{count} schedulable again: {}", few(names(&free))));
     }
     // By reason, so that a cordoned node with many devices is one line.
     let mut reasons: BTreeMap<String, Vec<&DeviceRelease<'_>>> = BTreeMap::new();
@@ -242,7 +242,7 @@ pub fn release_lines(released: &[DeviceRelease<'_>], unread: &BTreeSet<Kind>) ->
         let count = counted(devices.len(), "device");
         lines.push(format!(
             "{count} untainted, {why}: {}",
-            few(&names(&devices))
+            few(names(&devices))
         ));
     }
     let held: Vec<String> = untainted().filter_map(held).collect();

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use kubectl_devicetaint::assess::{Basis, Limits as Guards, Number};
 use kubectl_devicetaint::cluster::{FileSource, Limits, read};
-use kubectl_devicetaint::decide::expectation::objections;
+use kubectl_devicetaint::decide::approval::objections;
 use kubectl_devicetaint::engine::{ProposedTaint, Semantics, preview};
 use kubectl_devicetaint::model::{DeviceSelector, Effect, Minor, Reading, Taint};
 use kubectl_devicetaint::report::ImpactReport;

@@ -54,7 +54,8 @@ fn page_parser() -> impl TypedValueParser<Value = Format> {
     parser(&Format::ALL)
 }
 
-fn parser(formats: &[Format]) -> impl TypedValueParser<Value = Format> + use<> {
+/// Parser of some formats.
+pub(crate) fn parser(formats: &[Format]) -> impl TypedValueParser<Value = Format> + use<> {
     let names = formats
         .iter()
         .map(|format| PossibleValue::new(format.as_str()));

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use super::guards;
-use crate::commands::work::consent::SafetyLimits;
+use crate::commands::work::pipeline::read_expected;
+use crate::decide::approval::SafetyLimits;
 use crate::error::Failure;
 
 /// Flags that limit the impact.
@@ -33,14 +34,12 @@ pub(crate) struct SafetyArgs {
 }
 
 impl SafetyArgs {
-    /// True if the question is answered beforehand.
-    pub(crate) fn is_yes(&self) -> bool {
-        self.yes
-    }
-
     /// Finds errors in the flags before anything else is done.
     pub(crate) fn prepare(&self) -> Result<SafetyLimits, Failure> {
-        let guards = guards::parse(&self.abort_if)?;
-        SafetyLimits::new(self.yes, self.expect.as_ref(), guards)
+        Ok(SafetyLimits {
+            yes: self.yes,
+            guards: guards::parse(&self.abort_if)?,
+            expect: self.expect.as_ref().map(read_expected).transpose()?,
+        })
     }
 }

@@ -6,8 +6,10 @@ use futures::future::try_join_all;
 
 use super::connect::failed;
 use crate::cluster::{
-    AccessQuery, ApiClient, ClusterError, Purpose, WriteMode, evict, is_allowed, user_name,
+    AccessQuery, ApiClient, ClusterError, WriteAnswer, Purpose, WriteMode, evict, is_allowed,
+    user_name,
 };
+use crate::decide::drain::EvictionReply;
 use crate::error::Failure;
 use crate::model::{NamespacedName, Uid};
 
@@ -77,4 +79,29 @@ pub(crate) async fn try_evictions<'p>(
         }
     }
     Ok(())
+}
+
+/// Evicts a pod through the Eviction API, with this grace period or its own.
+///
+/// # Errors
+///
+/// The request was not answered by the API.
+pub(crate) async fn evict_pod(
+    client: &ApiClient,
+    pod: &NamespacedName,
+    uid: &Uid,
+    grace: Option<i64>,
+) -> Result<EvictionReply, Failure> {
+    let answer = evict(client, pod, uid, grace, WriteMode::Store).await;
+    answer.map(reply).map_err(failed)
+}
+
+/// A reply of the Eviction API, or to a deletion.
+pub(crate) fn reply(answer: WriteAnswer) -> EvictionReply {
+    match answer {
+        WriteAnswer::Accepted => EvictionReply::Accepted,
+        WriteAnswer::Outdated => EvictionReply::Gone,
+        WriteAnswer::Refused(message) => EvictionReply::Refused(message),
+        WriteAnswer::Unknown(error) => EvictionReply::Unknown(error.to_string()),
+    }
 }

@@ -2,16 +2,14 @@
 
 use serde_json::Value;
 
+use super::changer::Recorder;
 use super::connect::{Live, failed};
-use super::dry_run::WriteRequest;
 use crate::cluster::{
     ChangeResult, ClusterError, ConflictAction, ObjectChange, ObjectVersion, Objects, Removal,
     Untyped, WriteMode, with_admission,
 };
-use crate::commands::context::Context;
+use crate::decide::change_log::{RuleGoal, RuleOutcome, RuleResult};
 use crate::decide::dedication::{DesiredObject, Step, full_name, is_of};
-use crate::decide::ledger::{RuleGoal, Sending};
-use crate::decide::rule_result::RuleResult;
 use crate::error::Failure;
 use crate::model::Kind;
 
@@ -20,10 +18,7 @@ pub(crate) struct DedicationObjects<'a> {
     /// With the versions of admission policies.
     pub(crate) live: Live,
     pub(crate) dedication: &'a str,
-    pub(crate) change: WriteRequest,
-    /// True if a line is printed for each change.
-    pub(crate) prints_lines: bool,
-    pub(crate) context: &'a Context,
+    pub(crate) recorder: Recorder<'a>,
 }
 
 /// A connection with the versions of admission policies that the server has.
@@ -50,13 +45,6 @@ impl DedicationObjects<'_> {
         }
     }
 
-    /// Notes the planned changes, for any early end of the command.
-    pub(crate) fn plan(&self, goals: impl IntoIterator<Item = (String, RuleGoal)>) {
-        if self.change.dry_run.is_real() {
-            self.context.ledger.plan(goals);
-        }
-    }
-
     /// Sends an object for server-side apply: fields that other programs set differently are a conflict.
     pub(crate) async fn send(
         &self,
@@ -78,28 +66,30 @@ impl DedicationObjects<'_> {
     /// Applies an object, unless it is as it should be.
     pub(crate) async fn apply(&self, wanted: &DesiredObject, step: Step) -> Result<(), Failure> {
         let name = wanted.full_name();
+        let recorder = &self.recorder;
         let result = match step {
             Step::Create => RuleResult::Created,
             Step::Configure => RuleResult::Configured,
-            Step::Keep => return self.done(&name, RuleResult::Unchanged),
+            Step::Keep => return recorder.done(RuleOutcome::new(&name, RuleResult::Unchanged)),
         };
-        if let Some(mode) = self.change.mode() {
-            self.begin(&name);
+        if let Some(mode) = recorder.mode() {
+            recorder.context.log.begin(&name, RuleGoal::Changed);
             let sent = self.send(wanted, mode).await;
-            sent.map_err(|error| self.failed(error))?;
+            sent.map_err(|error| recorder.failed(&name, error))?;
         }
-        self.done(&name, result)
+        recorder.done(RuleOutcome::new(&name, result))
     }
 
     /// Deletes an object that was `found`; another one of its name stays.
     pub(crate) async fn delete(&self, kind: Kind, found: &Value) -> Result<Removal, Failure> {
         let full_name = full_name(kind, found);
-        let removal = match self.change.mode() {
+        let recorder = &self.recorder;
+        let removal = match recorder.mode() {
             None => Removal::Deleted,
             Some(mode) => {
-                self.begin(&full_name);
+                recorder.context.log.begin(&full_name, RuleGoal::Deleted);
                 let removed = self.send_deletion(kind, found, mode).await;
-                removed.map_err(|error| self.failed(error))?
+                removed.map_err(|error| recorder.failed(&full_name, error))?
             }
         };
         let result = match removal {
@@ -107,7 +97,7 @@ impl DedicationObjects<'_> {
             Removal::Gone => RuleResult::Gone,
             Removal::Requested | Removal::Leaving => RuleResult::DeletionRequested,
         };
-        self.done(&full_name, result)?;
+        recorder.done(RuleOutcome::new(&full_name, result))?;
         Ok(removal)
     }
 
@@ -135,35 +125,6 @@ impl DedicationObjects<'_> {
             ChangeResult::Removed(removal) => Ok(removal),
             ChangeResult::Done(_) | ChangeResult::Ended(..) => Ok(Removal::Gone),
         }
-    }
-
-    fn begin(&self, name: &str) {
-        if self.change.dry_run.is_real() {
-            self.context.ledger.begin(name, Sending::Change);
-        }
-    }
-
-    fn done(&self, name: &str, result: RuleResult) -> Result<(), Failure> {
-        if self.change.dry_run.is_real() {
-            match result.changed() {
-                Some(false) => self.context.ledger.unchanged(name),
-                Some(true) | None => self.context.ledger.done(name, result),
-            }
-        }
-        if !self.prints_lines {
-            return Ok(());
-        }
-        let suffix = self.change.dry_run.suffix();
-        let line = format!("{name} {}{suffix}\n", result.as_str());
-        Ok(self.context.printer.emit(&line)?)
-    }
-
-    /// Notes that a change was not made, unless that is unknown.
-    fn failed(&self, error: ClusterError) -> Failure {
-        if !error.is_unknown() {
-            self.context.ledger.failed();
-        }
-        failed(error)
     }
 }
 

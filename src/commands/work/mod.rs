@@ -4,15 +4,11 @@
 
 pub(crate) mod access;
 pub(crate) mod candidates;
-pub(crate) mod change_summary;
 pub(crate) mod changer;
 pub(crate) mod cluster_view;
 pub(crate) mod connect;
-pub(crate) mod consent;
 pub(crate) mod dedication;
-pub(crate) mod deletion;
 pub(crate) mod drain;
-pub(crate) mod dry_run;
 pub(crate) mod hypothesis;
 pub(crate) mod kubelet;
 pub(crate) mod make_room;
@@ -24,7 +20,5 @@ pub(crate) mod pipeline;
 pub(crate) mod present;
 pub(crate) mod publish;
 mod read_progress;
-pub(crate) mod resolve_rules;
 pub(crate) mod source;
-pub(crate) mod stopped;
 pub(crate) mod wait;

@@ -1,20 +1,20 @@
 //! A cluster whose rules are about to be changed.
 
-use std::collections::BTreeSet;
-
 use super::cluster_view::ClusterView;
-use super::connect::{Live, failed};
-use super::resolve_rules::{self, by_name};
+use super::connect::{Live, failed, server_time};
 use super::source::Source;
 use crate::assess::Guard;
-use crate::cluster::{Detail, Rules};
+use crate::cluster::{ClusterError, Detail, Rules};
 use crate::commands::context::Context;
 use crate::decide::choice::Choice;
+use crate::decide::chooser::rules_named;
+use crate::decide::proposal::EvictedPods;
 use crate::decide::{Chooser, RuleChoice, SelectedRules};
 use crate::engine::ProposedTaint;
 use crate::error::Failure;
-use crate::model::{DeviceTaintRule, Effect, Uid};
+use crate::model::{DeviceTaintRule, Effect};
 use crate::report::ImpactReport;
+use jiff::Timestamp;
 
 /// The cluster as it was when it was read, and its rules to be changed; or saved files, for a rehearsal.
 pub(crate) struct MutationContext {
@@ -94,7 +94,7 @@ impl MutationContext {
 
     /// Resolves the hardware IDs of a selection of rules.
     pub(crate) async fn chooser(self, choice: &RuleChoice) -> Result<(Self, Chooser), Failure> {
-        let (view, chooser) = Box::pin(resolve_rules::resolved(choice, self.view)).await?;
+        let (view, chooser) = Box::pin(resolved(choice, self.view)).await?;
         Ok((Self { view, ..self }, chooser))
     }
 
@@ -147,7 +147,7 @@ impl MutationContext {
         if proposed.is_empty() {
             return failure;
         }
-        match mutation.report(&proposed, &[]).await {
+        match mutation.report_on(&proposed, &[], None).await {
             Ok(report) => report.summary_lines().into_iter().fold(
                 failure.detail(format!("impact of effect {to} now:")),
                 |failure, line| failure.detail(format!("  {line}")),
@@ -156,40 +156,138 @@ impl MutationContext {
         }
     }
 
-    /// Report of the pods that the considered taints affect.
-    pub(crate) async fn report(
+    /// Report of the `proposed` taints, of the pods that are `evicted` for the guards.
+    pub(crate) async fn report_on(
         &self,
         proposed: &[ProposedTaint],
         guards: &[Guard],
-    ) -> Result<ImpactReport, Failure> {
-        self.report_keeping(proposed, guards, &BTreeSet::new(), None)
-            .await
-    }
-
-    /// As [`MutationContext::report`], where pods that are `kept` are not evicted although NoExecute would
-    /// evict them: they are no part of the number that the user approves. Guards count them all the same.
-    /// Where the evicted pods are `named`, the report is about these and no others.
-    pub(crate) async fn report_keeping(
-        &self,
-        proposed: &[ProposedTaint],
-        guards: &[Guard],
-        kept: &BTreeSet<Uid>,
-        named: Option<&BTreeSet<Uid>>,
+        evicted: Option<&EvictedPods>,
     ) -> Result<ImpactReport, Failure> {
         // On the heap: it reads many lists, and some commands do so more than once.
         let view = Box::pin(self.view.clone().with_pods_for(proposed, guards)).await?;
-        if let Some(pods) = named {
-            return Ok(view.basis().report_on(pods, proposed, guards));
-        }
-        let mut report = view.report(proposed, guards);
-        if !kept.is_empty() {
-            view.basis().agree_without(&mut report, proposed, kept);
-        }
-        Ok(report)
+        let basis = view.basis();
+        Ok(match evicted {
+            Some(EvictedPods::Only(pods, _)) => basis.report_on(pods, proposed, guards),
+            Some(EvictedPods::AllExcept(kept)) if !kept.is_empty() => {
+                let mut report = view.report(proposed, guards);
+                basis.agree_without(&mut report, proposed, kept);
+                report
+            }
+            Some(EvictedPods::AllExcept(_)) | None => view.report(proposed, guards),
+        })
     }
 }
 
 /// Failure of an act that needs a cluster: a rehearsal on saved files ends before it.
 fn no_cluster() -> Failure {
     Failure::usage("saved files cannot be changed")
+}
+
+/// Resolves the hardware IDs of the selection in `view`, with the attributes that this needs.
+pub(crate) async fn resolved(
+    choice: &RuleChoice,
+    view: ClusterView,
+) -> Result<(ClusterView, Chooser), Failure> {
+    if let Some(chooser) = choice.without_hardware() {
+        return Ok((view, chooser.clone()));
+    }
+    // On the heap: it reads a list, and is part of what several commands do.
+    let view = Box::pin(view.with_attributes(&[])).await?;
+    let chooser = choice.resolved(&view.reading, &view.semantics)?;
+    Ok((view, chooser))
+}
+
+/// Reads the selected rules of a cluster of which nothing was read: devices are read only for hardware IDs.
+pub(crate) async fn selected_on(
+    choice: &RuleChoice,
+    live: &Live,
+    context: &Context,
+) -> Result<(Chooser, SelectedRules), Failure> {
+    let chooser = match choice.without_hardware() {
+        Some(chooser) => chooser.clone(),
+        None => {
+            let view = Box::pin(ClusterView::of(live.clone(), Detail::Attributes)).await?;
+            choice.resolved(&view.reading, &view.semantics)?
+        }
+    };
+    let now = time_of(&chooser, live)?;
+    let found = selected_rules(&chooser, &live.rules()?, now, context).await?;
+    Ok((chooser, found))
+}
+
+/// Reads the rules that `chooser` may select, and selects at `now`.
+///
+/// All are listed. Who may not list them, or gets no list, can still name rules: those are read one by
+/// one.
+pub(crate) async fn selected_rules(
+    chooser: &Chooser,
+    rules: &Rules,
+    now: Timestamp,
+    context: &Context,
+) -> Result<SelectedRules, Failure> {
+    let listed = match rules.list().await {
+        Ok(listed) => listed,
+        Err(error) => return unlisted(chooser, rules, now, error).await,
+    };
+    let found = listed.objects.into_iter().map(|stored| stored.fact);
+    let meant = chooser.select(&found.collect::<Vec<_>>(), now);
+    // A rule that cannot be decoded may be the selected one.
+    if !meant.missing.is_empty() || chooser.names().is_none() {
+        for odd in listed.odd {
+            context.printer.warn(&failed(odd).to_string());
+        }
+    }
+    Ok(meant)
+}
+
+/// Selection without a list, for which `error` is the reason.
+async fn unlisted(
+    chooser: &Chooser,
+    rules: &Rules,
+    now: Timestamp,
+    error: ClusterError,
+) -> Result<SelectedRules, Failure> {
+    let Some(names) = chooser.names() else {
+        return Err(failed(error));
+    };
+    let found = by_name(&names, rules).await.map_err(failed)?;
+    let meant = chooser.select(&found, now);
+    // A rule of another name, which cannot be looked up, may taint the devices.
+    let is_sure = matches!(chooser, Chooser::Names(_)) || meant.missing.is_empty();
+    if is_sure {
+        Ok(meant)
+    } else {
+        Err(failed(error))
+    }
+}
+
+/// Those of the rules with these names that are there: one by one, or from the list for those who may
+/// only list.
+pub(crate) async fn by_name(
+    names: &[String],
+    rules: &Rules,
+) -> Result<Vec<DeviceTaintRule>, ClusterError> {
+    let mut found = Vec::new();
+    for name in names {
+        match rules.get(name).await {
+            Ok(stored) => found.extend(stored.map(|stored| stored.fact)),
+            Err(ClusterError::Forbidden { .. }) => {
+                let all = rules.list().await?.objects.into_iter();
+                return Ok(rules_named(names, all.map(|stored| stored.fact)));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(found)
+}
+
+/// The server's clock, which decides what has expired; any time, where the server does not tell it and no
+/// rule is selected by expiry.
+fn time_of(chooser: &Chooser, live: &Live) -> Result<Timestamp, Failure> {
+    match chooser {
+        Chooser::Expired => server_time(live),
+        Chooser::Names(_) | Chooser::Taints(..) | Chooser::Labelled(_) | Chooser::All => {
+            Ok(live.client.server_time().unwrap_or(Timestamp::UNIX_EPOCH))
+        }
+    }
 }

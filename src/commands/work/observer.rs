@@ -7,8 +7,8 @@ use tokio::time::Instant;
 
 use super::cluster_view::ClusterView;
 use super::connect::{Live, failed};
+use super::mutation_context::by_name;
 use super::nodes::{Nodes, NodesKnown};
-use super::resolve_rules::by_name;
 use crate::cluster::{ClusterError, Rules, Watched};
 use crate::commands::clock::Clock;
 use crate::decide::pending_evictions::{

@@ -7,22 +7,20 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use super::changer::{Changer, Lines};
+use super::changer::{Changer, Lines, Recorder};
 use super::cluster_view::{ClusterView, ReadState};
 use super::connect::failed;
-use super::dry_run::WriteRequest;
-use crate::cluster::{ClusterError, Rules, StoredRule};
+use crate::cluster::{Rules, StoredRule};
 use crate::commands::context::Context;
-use crate::decide::outcomes::held;
+use crate::decide::change_log::{DryRun, held};
 use crate::decide::publish::{
-    ControllerAnswer, PreviewRules, check_preview, previews, removed_meanwhile, what_stays,
+    ControllerAnswer, check_preview, previews, publication, removed_meanwhile, what_stays,
     with_what_is_left,
 };
-use crate::decide::{Existing, Proposal, RuleDraft, Terms};
+use crate::decide::{Existing, RuleDraft, Terms};
 use crate::engine::{ProposedTaint, Semantics};
 use crate::error::Failure;
 use crate::report::ImpactReport;
-use crate::report::change::DryRun;
 
 /// Time limit for the controller.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(15);
@@ -35,16 +33,12 @@ pub(crate) struct Publication<'a> {
     drafts: Vec<RuleDraft>,
     semantics: Semantics,
     now: jiff::Timestamp,
-    /// Rules that exist, as far as that is known.
-    there: PreviewRules,
 }
 
 /// Creates and deletes its rules without a line for each.
 pub(crate) fn changer<'a>(rules: &'a Rules, context: &'a Context) -> Changer<'a> {
-    let change = WriteRequest {
-        dry_run: DryRun::None,
-    };
-    Changer::new(rules, change, context).with_lines(Lines::Left)
+    let recorder = Recorder::new(DryRun::None, Lines::Left, context);
+    Changer::new(Some(rules), recorder)
 }
 
 impl<'a> Publication<'a> {
@@ -59,20 +53,19 @@ impl<'a> Publication<'a> {
             drafts: previews(proposed)?,
             semantics: view.semantics,
             now: view.now,
-            there: PreviewRules::default(),
         })
     }
 
-    /// Proposal to create the rules.
-    pub(crate) fn proposal(&self) -> Proposal {
-        Proposal::preview(&self.drafts)
+    /// The creation of the rules in words.
+    pub(crate) fn action(&self) -> String {
+        publication(self.drafts.len())
     }
 
     /// Creates the rules and waits for the controller; returns its messages, beside those of `report`.
     pub(crate) async fn ask(
-        &mut self,
+        &self,
         report: &ImpactReport,
-        changer: &mut Changer<'_>,
+        changer: &Changer<'_>,
     ) -> Result<Vec<ControllerAnswer>, Failure> {
         for draft in self.drafts.clone() {
             self.create_anew(&draft, changer).await?;
@@ -88,27 +81,14 @@ impl<'a> Publication<'a> {
     }
 
     /// The controller previews a rule once, so that an existing one gets no new message.
-    async fn create_anew(
-        &mut self,
-        draft: &RuleDraft,
-        changer: &mut Changer<'_>,
-    ) -> Result<(), Failure> {
+    async fn create_anew(&self, draft: &RuleDraft, changer: &Changer<'_>) -> Result<(), Failure> {
         self.remove(draft, changer).await?;
         let terms = Terms {
             existing: Existing::Kept,
             semantics: &self.semantics,
             now: self.now,
         };
-        self.there.send(&draft.name);
-        let made = changer.create(draft, &terms).await;
-        let cause: Option<&ClusterError> = made.as_ref().err().and_then(Failure::cause);
-        match &made {
-            Ok(_) => self.there.made(&draft.name),
-            // It may have been made, and stays among those that are to be removed.
-            Err(_) if cause.is_some_and(ClusterError::is_unknown) => {}
-            Err(_) => self.there.gone(&draft.name),
-        }
-        made.map(|_| ())
+        changer.create(draft, &terms).await.map(drop)
     }
 
     async fn wait(
@@ -132,7 +112,7 @@ impl<'a> Publication<'a> {
     }
 
     /// Removes all rules, and lists those that cannot be removed.
-    pub(crate) async fn clean_up(&mut self, changer: &mut Changer<'_>) -> Result<(), Failure> {
+    pub(crate) async fn clean_up(&self, changer: &Changer<'_>) -> Result<(), Failure> {
         // One that cannot be removed keeps no other from being removed.
         let mut first = Ok(());
         for draft in self.drafts.clone() {
@@ -143,34 +123,23 @@ impl<'a> Publication<'a> {
     }
 
     /// Removes the rule of that name if there is one, and if it is an earlier preview.
-    async fn remove(
-        &mut self,
-        draft: &RuleDraft,
-        changer: &mut Changer<'_>,
-    ) -> Result<(), Failure> {
+    async fn remove(&self, draft: &RuleDraft, changer: &Changer<'_>) -> Result<(), Failure> {
         let found = self.rules.get(&draft.name).await.map_err(failed)?;
         let Some(StoredRule { fact: rule, .. }) = found else {
-            self.there.not_found(&draft.name);
             return Ok(());
         };
         check_preview(&rule, draft)?;
         let removed = changer.delete(&rule).await?;
         // As long as a finalizer holds it, its name is taken.
-        if removed.is_there() {
+        if removed.is_held() {
             return Err(held(&rule));
         }
-        self.there.gone(&draft.name);
         Ok(())
-    }
-
-    /// The failure with the rules that may have been created by then.
-    pub(crate) fn with_possible(&self, failure: Failure) -> Failure {
-        self.there.with_possible(failure)
     }
 
     /// Warns on standard error that the rules stay, if any was created.
     pub(crate) fn tell_what_stays(&self, context: &Context) {
-        if self.there.any_is_there() {
+        if context.log.has_changed() {
             context.printer.note(&what_stays(&self.drafts));
         }
     }

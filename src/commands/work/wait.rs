@@ -15,7 +15,7 @@ use super::connect::Live;
 use super::observer::RuleObserver;
 use crate::commands::context::Context;
 use crate::decide::choice::rules_without_published_devices;
-use crate::decide::wait_advice;
+use crate::decide::pending_evictions;
 use crate::engine::settle::{Freshness, Goal, Patience, Settle, Shortfall, WaitStep};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Uid, Warning};
@@ -138,7 +138,7 @@ impl Wait<'_> {
         let observer = RuleObserver::on_pods(view, self.rules, self.goal)?;
         // Only a warning: the evictions have begun, and the command is refused earlier where they have not.
         if self.patience.is_too_short_to_settle() {
-            let text = wait_advice::cannot_settle(self.patience);
+            let text = pending_evictions::cannot_settle(self.patience);
             context.printer.warn(&text);
         }
         self.wait(observer, &warnings, context).await
@@ -188,13 +188,13 @@ impl Wait<'_> {
             for odd in observer.oddities() {
                 context.printer.warn(&Oddity::from(odd).line());
             }
-            context.ledger.advise((self.advice)(&progress.rules));
+            context.log.advise((self.advice)(&progress.rules));
             if progress.shows_progress() {
                 last_state.clone_from(&progress.state);
                 if let Some(status) = &mut status {
                     // An interruption prints it later, and times have passed.
                     let left = format!("when last observed: {}", progress.line);
-                    context.ledger.left(&left);
+                    context.log.left(&left);
                     if self.goal.is_about_pods() {
                         status.say(&progress.state, &progress.line);
                     }
@@ -218,7 +218,7 @@ impl Wait<'_> {
             {
                 context
                     .printer
-                    .warn(&wait_advice::cannot_be_met(&short, self.patience));
+                    .warn(&pending_evictions::cannot_be_met(&short, self.patience));
                 warned = true;
             }
             let misses_force_deletions = observer.misses_force_deletions();
@@ -250,9 +250,13 @@ impl Wait<'_> {
                     let is_known = !last_state.is_empty() && status.is_some();
                     if self.goal.is_about_pods() && is_known {
                         let state = format!("when last observed: {last_state}");
-                        context.ledger.left(&state);
+                        context.log.left(&state);
                     }
-                    return Err(wait_advice::ended(&never, self.rules, &progress.rules));
+                    return Err(pending_evictions::ended(
+                        &never,
+                        self.rules,
+                        &progress.rules,
+                    ));
                 }
             }
         }

@@ -13,8 +13,6 @@
 mod arguments;
 mod not_found;
 mod resolve;
-mod taints;
-mod unpublished;
 
 pub use arguments::{
     Choice, ChoiceBasis, DeviceArguments, DeviceFilterFlags, Purpose, other_type, wrong_name,
@@ -24,8 +22,8 @@ pub use not_found::{
     NO_DEVICES, no_device, no_node, not_found, refuse_missing, refuse_unknown_columns,
     refuse_unmatched,
 };
-pub use resolve::{DeviceFilter, ResolvedChoice, devices_with};
-pub use taints::refuse_wide;
-pub use unpublished::{
+pub use not_found::{
     refuse_unknown_on_node, rules_without_published_devices, unknown_devices, unknown_on_node,
 };
+pub use resolve::refuse_wide;
+pub use resolve::{DeviceFilter, ResolvedChoice, devices_with};

@@ -13,19 +13,15 @@
 //! | Claims and templates that tolerate a taint | `tolerating` |
 //! | Tolerations as documents | `documents` |
 
-mod conflicts;
-mod documents;
-mod findings;
 mod objects;
-mod policies;
 mod terms;
 #[cfg(test)]
 pub(crate) mod testing;
 mod tolerating;
 
-pub use conflicts::{other_dedication, refuse_overlap, refuse_shared_counters};
-pub use documents::{taints_meant, toleration_document, traps, typed_taint};
-pub use findings::findings;
 pub use objects::{DesiredObject, KINDS, Step, full_name, is_of};
+pub use terms::findings;
 pub use terms::{NamespaceFact, Namespaces, Terms};
+pub use terms::{other_dedication, refuse_overlap, refuse_shared_counters};
 pub use tolerating::{Tolerance, Tolerant, TolerantKind, tolerance_of, tolerants, unreadable};
+pub use tolerating::{taints_meant, toleration_document, traps, typed_taint};

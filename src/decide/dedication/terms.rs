@@ -1,15 +1,17 @@
 //! Terms of a dedication: name, namespaces and devices.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use serde_json::Value;
-
+use super::tolerating::{Tolerance, Tolerant, TolerantKind, tolerants, unreadable};
+use crate::engine::allocator::sharing_counters;
 use crate::error::Failure;
-use crate::model::{DeviceSelector, Effect, Taint};
+use crate::model::{
+    DeviceId, DeviceSelector, DeviceTaintRule, Effect, NamespacedName, Snapshot, Taint,
+};
 use crate::naming::labels::LabelSelector;
 use crate::naming::nearest::nearest;
-use crate::naming::phrase::counted;
-use crate::naming::validate;
+use crate::naming::phrase::{counted, few};
+use crate::naming::{device, validate};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Up to so many namespaces are named in messages.
 const NAMED: usize = 5;
@@ -119,36 +121,29 @@ impl Terms {
         }
     }
 
-    /// Refuses namespaces that do not exist, labels that no namespace has, and kube-system.
+    /// Refuses namespaces that cannot have devices of their own, or do not exist.
     ///
     /// # Errors
     ///
-    /// The first of these, `all` being the namespaces of the cluster.
+    /// kube-system, a missing namespace, or none.
     pub fn refuse_namespaces(&self, all: &[NamespaceFact]) -> Result<(), Failure> {
         let mut members = all.iter().filter(|one| self.has(&one.name, &one.labels));
-        let is_system = members.clone().any(|one| one.name == SYSTEM);
         let named = match &self.namespaces {
-            Namespaces::Named(names) => Some(names),
-            Namespaces::Labelled(_) => None,
+            Namespaces::Named(names) => names.clone(),
+            Namespaces::Labelled(_) => BTreeSet::new(),
         };
-        if is_system || named.is_some_and(|names| names.contains(SYSTEM)) {
+        if named.contains(SYSTEM) || members.clone().any(|one| one.name == SYSTEM) {
             return Err(Failure::usage(format!(
                 "namespace {SYSTEM} cannot be part of a dedication: system components use its claims"
             ))
-            .hint(match named {
-                Some(_) => "to accept its claims: --allow kube-system",
-                None => "exclude it: 'kubernetes.io/metadata.name!=kube-system'",
-            }));
+            .hint("to accept its claims: --allow kube-system"));
         }
-        let mut wanted = named.into_iter().flatten().chain(&self.allowed);
+        let mut wanted = named.iter().chain(&self.allowed);
         if let Some(missing) = wanted.find(|name| all.iter().all(|one| one.name != **name)) {
             let failure = Failure::usage(format!("namespace {missing} not found"));
             let near = nearest(missing, all.iter().map(|one| one.name.clone()));
-            return Err(near
-                .first()
-                .map(|near| format!("did you mean {near}?"))
-                .into_iter()
-                .fold(failure, Failure::hint));
+            let near = near.first().map(|near| format!("did you mean {near}?"));
+            return Err(near.into_iter().fold(failure, Failure::hint));
         }
         match members.next() {
             Some(_) => Ok(()),
@@ -160,11 +155,164 @@ impl Terms {
     }
 }
 
+/// A rule of another dedication that taints something of what `terms` do. Every rule with the taint of a
+/// dedication counts, whatever its effect is and whatever created it.
+pub fn other_dedication<'a>(
+    terms: &Terms,
+    rules: &'a [DeviceTaintRule],
+) -> Option<(&'a DeviceTaintRule, &'a str)> {
+    let overlaps = |rule: &DeviceTaintRule| {
+        // Up to 1.37.0 the scheduler applies a rule without a selector to every device.
+        let theirs = rule.selector.clone().unwrap_or_default();
+        terms.devices.iter().any(|own| overlap(own, &theirs))
+    };
+    rules.iter().find_map(|rule| {
+        let name = rule.taint.dedication()?;
+        (name != terms.name && overlaps(rule)).then_some((rule, name))
+    })
+}
+
+/// True if a device could be selected by both: where both name something, they name the same.
+fn overlap(one: &DeviceSelector, other: &DeviceSelector) -> bool {
+    fn agree<T: PartialEq>(one: Option<&T>, other: Option<&T>) -> bool {
+        one.zip(other).is_none_or(|(one, other)| one == other)
+    }
+    agree(one.driver.as_ref(), other.driver.as_ref())
+        && agree(one.pool.as_ref(), other.pool.as_ref())
+        && agree(one.device.as_ref(), other.device.as_ref())
+}
+
+/// Refuses devices that another dedication has.
+///
+/// # Errors
+///
+/// The first rule of another dedication.
+pub fn refuse_overlap(terms: &Terms, rules: &[DeviceTaintRule]) -> Result<(), Failure> {
+    let Some((rule, name)) = other_dedication(terms, rules) else {
+        return Ok(());
+    };
+    let devices = device::format(&rule.selector.clone().unwrap_or_default());
+    Err(Failure::refused(format!(
+        "{devices} belongs to dedication {name} (rule {})",
+        rule.name
+    ))
+    .hint(format!(
+        "omit these devices, or end the other dedication: kubectl devicetaint undedicate {name}"
+    )))
+}
+
+/// Refuses devices whose counters others can still use: a partition of a dedicated GPU, or the GPU of a
+/// dedicated partition. `selected` are the devices of the terms.
+///
+/// # Errors
+///
+/// The devices that share counters and are not dedicated.
+pub fn refuse_shared_counters(
+    snapshot: &Snapshot,
+    selected: &BTreeSet<DeviceId>,
+) -> Result<(), Failure> {
+    let others = sharing_counters(snapshot, selected);
+    if others.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::refused(format!(
+        "other claims could use the hardware of the devices through {}; nothing was changed",
+        few(&others)
+    ))
+    .hint("dedicate these devices too: --with-partitions"))
+}
+
+/// The names of DaemonSets by the claims and templates that their pods use.
+type DaemonSets<'a> = BTreeMap<(TolerantKind, &'a str, &'a str), Vec<String>>;
+
+/// A line for each pod on the devices, which stays, and for each claim and template outside that tolerates the
+/// taint: those that exist may use the devices, and new ones are rejected.
+///
+/// `snapshot` has claims and templates, the terms select the devices `selected`, and `daemon_sets` are the objects
+/// of the cluster.
+pub fn findings(
+    terms: &Terms,
+    snapshot: &Snapshot,
+    selected: &BTreeSet<DeviceId>,
+    namespaces: &[NamespaceFact],
+    daemon_sets: &[Value],
+) -> Vec<String> {
+    let accepted = namespaces.iter().filter(|one| terms.accepts(one));
+    let accepted: BTreeSet<&str> = accepted.map(|one| one.name.as_str()).collect();
+    let is_outside = |name: &NamespacedName| !accepted.contains(name.namespace.as_str());
+    let holding = snapshot.claims.iter().filter(|claim| {
+        let mut results = claim.allocation.iter().flat_map(|found| &found.results);
+        results.any(|result| selected.contains(&result.device))
+    });
+    let pods: BTreeSet<NamespacedName> = holding.flat_map(|claim| claim.reserving_pods()).collect();
+    // Claims that tolerate NoExecute alone cannot use the devices, but new ones are rejected, too.
+    let taints = [Effect::NoSchedule, Effect::NoExecute].map(|effect| Taint {
+        effect,
+        ..terms.taint()
+    });
+    let daemon_sets = by_claim(daemon_sets);
+    let tolerants = tolerants(snapshot, &taints);
+    let outside = tolerants.iter().filter(|one| is_outside(&one.name));
+    let unknown = unreadable(snapshot).into_iter();
+    let unknown = unknown.filter(|name| is_outside(name));
+    let pods = pods
+        .iter()
+        .map(|pod| format!("pod {pod} stays on its device"));
+    pods.chain(outside.map(|one| line(one, &daemon_sets)))
+        .chain(unknown.map(|name| format!("{name}: tolerations unknown")))
+        .collect()
+}
+
+fn by_claim(objects: &[Value]) -> DaemonSets<'_> {
+    let mut found = DaemonSets::new();
+    for object in objects {
+        let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
+        let claims = &object["spec"]["template"]["spec"]["resourceClaims"];
+        for claim in claims.as_array().into_iter().flatten() {
+            for (kind, field) in [
+                (TolerantKind::Claim, "resourceClaimName"),
+                (TolerantKind::Template, "resourceClaimTemplateName"),
+            ] {
+                if let Some(name) = claim[field].as_str() {
+                    let key = (kind, text("namespace"), name);
+                    found.entry(key).or_default().push(text("name").to_owned());
+                }
+            }
+        }
+    }
+    found
+}
+
+fn line(one: &Tolerant, daemon_sets: &DaemonSets<'_>) -> String {
+    let NamespacedName { namespace, name } = &one.name;
+    let sets = daemon_sets.get(&(one.kind, namespace.as_str(), name.as_str()));
+    let notes = [
+        (one.tolerance == Tolerance::Wildcard).then(|| "wildcard".to_owned()),
+        one.admin_access.then(|| "admin access".to_owned()),
+        sets.map(|sets| format!("DaemonSet {}", few(sets))),
+        (!one.devices.is_empty()).then(|| format!("holds {}", few(&one.devices))),
+    ];
+    let notes: Vec<String> = notes.into_iter().flatten().collect();
+    let notes = if notes.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", notes.join(", "))
+    };
+    format!(
+        "{} {} tolerates the taint{notes}",
+        one.kind.word(),
+        one.name
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decide::dedication::testing::{by_labels, namespace, terms};
+    use crate::decide::dedication::testing::{by_labels, claim, held, namespace, terms};
+    use crate::decide::testing::{rule, selector};
     use crate::error::ExitStatus;
+    use crate::model::{ResourceClaimTemplate, Taint};
+    use serde_json::json;
 
     #[test]
     fn names_that_no_taint_or_object_can_have_are_refused() {
@@ -199,5 +347,97 @@ mod tests {
                 "{name}"
             );
         }
+    }
+
+    fn dedicated(name: &str, selector: Option<DeviceSelector>) -> DeviceTaintRule {
+        let mut rule = rule("NoSchedule");
+        rule.taint.key = Taint::DEDICATED.to_owned();
+        rule.taint.value = name.to_owned();
+        rule.selector = selector;
+        rule
+    }
+
+    #[test]
+    fn devices_of_another_dedication_are_found_however_they_are_selected() {
+        let whole_driver = DeviceSelector {
+            pool: None,
+            device: None,
+            ..selector("gpu-0")
+        };
+        let elsewhere = DeviceSelector {
+            pool: Some("elsewhere".into()),
+            ..selector("gpu-0")
+        };
+        let mut terms = terms("research", &["research"]);
+        terms.devices = vec![selector("gpu-0"), selector("gpu-2")];
+        let other_taint = rule("NoSchedule");
+        let of = |name: &str, device: &str| dedicated(name, Some(selector(device)));
+        for (what, theirs, found) in [
+            ("the same device", of("ml", "gpu-0"), true),
+            ("one of several", of("ml", "gpu-2"), true),
+            ("another device", of("ml", "gpu-1"), false),
+            ("its driver", dedicated("ml", Some(whole_driver)), true),
+            ("another pool", dedicated("ml", Some(elsewhere)), false),
+            ("no selector", dedicated("ml", None), true),
+            ("its own rule", of("research", "gpu-0"), false),
+            ("another taint", other_taint, false),
+        ] {
+            let refused = refuse_overlap(&terms, &[theirs]);
+            assert_eq!(refused.is_err(), found, "{what}");
+        }
+    }
+
+    /// The objects that a snapshot's findings are about, in order.
+    fn of(snapshot: &Snapshot, allowed: &[&str]) -> Vec<String> {
+        let mut terms = terms("research", &["research"]);
+        terms.allowed = allowed.iter().map(|&name| name.to_owned()).collect();
+        let monitor = json!({
+            "metadata": {"namespace": "monitoring", "name": "dcgm"},
+            "spec": {"template": {"spec": {"resourceClaims": [
+                {"name": "gpus", "resourceClaimTemplateName": "all"},
+            ]}}},
+        });
+        let namespaces = ["research", "web", "monitoring"].map(|name| namespace(name, ""));
+        let holder = held("web/a", "gpu-0").allocation.unwrap();
+        let selected = [holder.results[0].device.clone()].into();
+        findings(&terms, snapshot, &selected, &namespaces, &[monitor])
+    }
+
+    #[test]
+    fn pods_on_the_devices_and_what_tolerates_the_taint_outside_are_found() {
+        let template = |name: &str, toleration: &str| ResourceClaimTemplate {
+            name: claim(name, &[]).name,
+            spec: claim(name, &[toleration]).spec.unwrap(),
+        };
+        let mut unknown = claim("web/unknown", &[]);
+        unknown.spec = None;
+        let mut snapshot = Snapshot::default();
+        snapshot.claims.extend([
+            claim("research/own", &["devicetaint.dev/dedicated:"]),
+            claim("web/plain", &[""]),
+            held("web/holder", "gpu-0"),
+            held("web/elsewhere", "gpu-1"),
+            claim("gone/unlisted", &[":"]),
+            unknown,
+        ]);
+        snapshot.templates.extend([
+            template("monitoring/all", ":"),
+            template("monitoring/evictable", ":NoExecute"),
+        ]);
+        let expected = [
+            "web/holder",
+            "gone/unlisted",
+            "monitoring/all",
+            "monitoring/evictable",
+            "web/unknown",
+        ];
+        let found = of(&snapshot, &[]);
+        assert_eq!(found.len(), expected.len(), "{found:#?}");
+        for (line, name) in found.iter().zip(expected) {
+            assert!(line.contains(name), "{name}: {line}");
+            assert_eq!(line.contains("DaemonSet dcgm"), name == "monitoring/all");
+        }
+        assert_eq!(of(&snapshot, &["monitoring"]).len(), 3);
+        assert!(of(&Snapshot::default(), &[]).is_empty());
     }
 }

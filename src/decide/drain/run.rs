@@ -6,37 +6,68 @@
 //! last.
 //!
 //! ```text
-//! facts, elapsed ─▶ next ─▶ Evict | Restart | Raise | Wait | Finished(Idle | Held | NotReleased | Blocked | Changed)
+//! facts, elapsed ─▶ next ─▶ Evict | Restart | Raise | Wait | Finished(Idle | Held | Blocked | Changed)
 //! ```
 //!
 //! Without `--force`, only the Eviction API removes a pod, so that budgets hold. Data that could not be read makes a unit
 //! neither idle nor held.
 
+use super::facts::{IdleWait, IncludedClass, PodClass, UnitFacts, UnitPod};
+use super::start::RestartProgress;
+use crate::error::{ExitStatus, Failure};
+use crate::model::Uid;
+use crate::naming::duration::parse_duration;
+use crate::naming::phrase::{counted, few};
+use crate::naming::shell::word;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
-
-use super::facts::{IdleWait, UnitFacts, UnitPod};
-use super::pod_class::{Inclusions, PodClass};
-use super::restart::RestartProgress;
-use crate::decide::refused_evictions::{EvictionReply, LONG, RefusedEvictions};
-use crate::model::Uid;
-use crate::naming::phrase::few;
 
 /// Time for which devices must be idle, and for the scheduler to observe taints.
 pub const SETTLE: Duration = Duration::from_secs(5);
 /// Limits of a drain.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, clap::Args)]
 pub struct DrainLimits {
-    /// Classes of pods that are evicted only with a flag.
-    pub included: Inclusions,
-    /// Restarts Deployments that start new pods first, instead of evicting their pods.
-    pub restarts: bool,
-    /// When remaining pods of a unit are evicted with effect NoExecute; absent if never.
-    pub force_after: Option<Duration>,
-    /// When a unit ends without success.
+    /// Restart Deployments with maxSurge above 0 instead of evicting their pods
+    ///
+    /// A restart replaces all pods of the Deployment, also those on other devices, and does not respect budgets.
+    #[arg(long, help_heading = "Drain")]
+    pub restart: bool,
+
+    /// Evict remaining pods by NoExecute, ignoring budgets
+    #[arg(long, help_heading = "Drain")]
+    pub force: bool,
+
+    /// With --force, time before NoExecute is set, such as 5m
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = parse_duration, help_heading = "Drain", hide_short_help = true)]
+    pub grace: Duration,
+
+    /// How long a unit may take, such as 30m
+    #[arg(long, value_name = "DURATION", default_value = "15m", value_parser = parse_duration, help_heading = "Drain")]
     pub timeout: Duration,
-    /// Accepts replacements that stay pending because no device is available.
-    pub accepts_unplaceable: bool,
+
+    /// Also evict pods of a class: daemonsets, singletons, jobs, unmanaged
+    ///
+    /// `singletons` are pods of single-replica StatefulSets. No known workload recreates `unmanaged` pods. Repeatable.
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        hide_possible_values = true,
+        value_name = "CLASS",
+        help_heading = "Drain"
+    )]
+    pub include: Vec<IncludedClass>,
+
+    /// Proceed even if replacements may stay pending without a device
+    #[arg(long, help_heading = "Safety", hide_short_help = true)]
+    pub accept_unplaceable: bool,
+}
+
+impl DrainLimits {
+    /// Time after which the rest is evicted by NoExecute.
+    pub fn force_after(&self) -> Option<Duration> {
+        self.force.then_some(self.grace)
+    }
 }
 
 /// Next step of a drain.
@@ -59,10 +90,8 @@ pub enum DrainStep {
 pub enum UnitEnd {
     /// No claim holds its devices, admin access aside.
     Idle,
-    /// Only these pods hold its devices, which the drain does not evict.
+    /// Pods hold its devices that the drain does not evict, or were force-deleted and may still use them.
     Held(Vec<String>),
-    /// Pods were force-deleted, so that their nodes may not have released the devices; a line each.
-    NotReleased(Vec<String>),
     /// It is not idle in time, for these reasons.
     Blocked(Vec<String>),
     /// Another user or run has changed its rules.
@@ -128,7 +157,7 @@ impl DrainRun {
     pub fn replied(&mut self, pod: &UnitPod, reply: &EvictionReply, elapsed: Duration) {
         match reply {
             // A lost reply counts as an eviction: waiting for the workload is right in both cases.
-            EvictionReply::Accepted | EvictionReply::Unknown => {
+            EvictionReply::Accepted | EvictionReply::Unknown(_) => {
                 let workload = pod.workload.clone();
                 self.disrupted.extend(workload.map(|uid| (uid, elapsed)));
                 self.evicted.insert(pod.uid.clone());
@@ -163,7 +192,7 @@ impl DrainRun {
             return wait_or_block(is_over, facts.unread.clone());
         }
         self.note(facts, elapsed);
-        let included = self.limits.included;
+        let included = &self.limits.include.clone()[..];
         let leaves = |pod: &&UnitPod| pod.is_terminating || pod.is_evicted(included);
         let leaving: Vec<&UnitPod> = facts.pods.iter().filter(leaves).collect();
         if leaving.is_empty() {
@@ -173,7 +202,7 @@ impl DrainRun {
         let staying = leaving.iter().copied();
         let staying: Vec<&UnitPod> = staying.filter(|pod| !pod.is_terminating).collect();
         // Before the timeout, so that `--force` still applies if both are due at once.
-        let force_after = self.limits.force_after;
+        let force_after = self.limits.force_after();
         let is_due = force_after.is_some_and(|after| in_unit >= after);
         if is_due && !facts.is_raised && !staying.is_empty() {
             return DrainStep::Raise;
@@ -206,7 +235,7 @@ impl DrainRun {
 
     /// The one hint, once an eviction has been refused for long: the Deployment whose replacements could start first.
     pub fn hint(&mut self, facts: &UnitFacts, elapsed: Duration) -> Option<String> {
-        if self.is_hint_given || self.limits.restarts {
+        if self.is_hint_given || self.limits.restart {
             return None;
         }
         let is_old = |pod: &&UnitPod| {
@@ -228,7 +257,7 @@ impl DrainRun {
 
     fn note(&mut self, facts: &UnitFacts, elapsed: Duration) {
         // These pods leave without an eviction by this run, also by effect NoExecute.
-        let included = self.limits.included;
+        let included = &self.limits.include.clone()[..];
         let leaves =
             |pod: &&UnitPod| pod.is_terminating || facts.is_raised && pod.is_evicted(included);
         let leaving = facts.pods.iter().filter(leaves);
@@ -261,7 +290,7 @@ impl DrainRun {
         pod: &UnitPod,
     ) -> Option<(&'a Uid, RestartProgress)> {
         let (owner, state) = facts.restarts.get_key_value(pod.workload.as_ref()?)?;
-        let is_restarted = self.limits.restarts && !self.not_restarted.contains(owner);
+        let is_restarted = self.limits.restart && !self.not_restarted.contains(owner);
         is_restarted.then_some((owner, state.progress))
     }
 
@@ -305,7 +334,7 @@ impl DrainRun {
         };
         // The counts of a workload are written after its pod is gone: one look may be too early.
         let is_ready = self.ready.iter().all(|ready| ready.contains(uid));
-        let is_accepted = self.limits.accepts_unplaceable && elapsed.saturating_sub(since) >= LONG;
+        let is_accepted = self.limits.accept_unplaceable && elapsed.saturating_sub(since) >= LONG;
         is_ready || is_accepted
     }
 
@@ -321,12 +350,12 @@ impl DrainRun {
         let IdleWait { is_idle, .. } = facts.wait;
         if (is_idle || is_settled) && !facts.wait.unreleased.is_empty() {
             let lines = facts.wait.unreleased.clone();
-            return DrainStep::Finished(UnitEnd::NotReleased(lines));
+            return DrainStep::Finished(UnitEnd::Held(lines));
         }
         if is_idle {
             return DrainStep::Finished(UnitEnd::Idle);
         }
-        let included = self.limits.included;
+        let included = &self.limits.include.clone()[..];
         let held = facts.pods.iter().filter(|pod| pod.holds(included));
         let held: Vec<String> = held
             .map(|pod| format!("{} ({})", pod.name, pod.class.reason()))
@@ -372,18 +401,200 @@ fn wait_or_block(is_over: bool, reasons: Vec<String>) -> DrainStep {
     }
 }
 
-/// Reason why an eviction was refused: the budgets, else the server's message.
+/// Refusal of the eviction of a pod, in a line.
 pub fn refusal_line(pod: &UnitPod, message: &str) -> String {
     let name = &pod.name;
-    match pod.budgets.as_slice() {
-        [] => format!("pod {name}: {message}"),
-        [budget] => format!("pod {name}: budget {} allows no eviction", budget.name),
-        budgets => {
-            let names: Vec<String> = budgets.iter().map(|it| it.name.to_string()).collect();
-            format!(
-                "pod {name}: several budgets allow no eviction: {}",
-                few(&names)
-            )
+    let budgets = few(pod.budgets.iter().map(|it| &it.name));
+    match budgets.is_empty() {
+        true => format!("pod {name}: {message}"),
+        false => format!("pod {name}: budget {budgets} allows no eviction"),
+    }
+}
+
+/// A unit that has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnitResult {
+    /// Its name.
+    pub unit: String,
+    /// Its end.
+    pub end: UnitEnd,
+    /// Pods that this run evicted from it.
+    pub evicted: usize,
+    /// Pods that stay.
+    pub staying: usize,
+}
+
+impl UnitResult {
+    /// The result as a line.
+    pub fn line(&self) -> String {
+        let Self { unit, .. } = self;
+        match &self.end {
+            UnitEnd::Idle => {
+                let evicted = counted(self.evicted, "pod");
+                match self.staying {
+                    0 => format!("{unit} idle ({evicted} evicted)"),
+                    staying => format!("{unit} idle ({evicted} evicted, staying: {staying})"),
+                }
+            }
+            UnitEnd::Held(reasons) => format!("{unit} held: {}", few(reasons)),
+            UnitEnd::Blocked(_) => format!("{unit} is not idle"),
+            UnitEnd::Changed(why) => format!("{unit} is no longer drained: {why}"),
+        }
+    }
+
+    /// True if the drain goes on with the next unit.
+    pub fn may_others_start(&self) -> bool {
+        match self.end {
+            UnitEnd::Idle | UnitEnd::Held(_) => true,
+            UnitEnd::Blocked(_) | UnitEnd::Changed(_) => false,
+        }
+    }
+
+    fn failure(&self) -> Option<Failure> {
+        let Self { unit, .. } = self;
+        let (text, reasons) = match &self.end {
+            UnitEnd::Idle => return None,
+            UnitEnd::Held(reasons) => (format!("{unit} is held"), reasons),
+            UnitEnd::Blocked(reasons) => (format!("{unit} is not idle"), reasons),
+            UnitEnd::Changed(_) => return Some(Failure::new(ExitStatus::Failed, self.line())),
+        };
+        let failure = Failure::new(ExitStatus::TimedOut, text);
+        let failure = failure.with_details(reasons).detail("the taints stay");
+        Some(match self.may_others_start() {
+            true => failure,
+            false => failure.hint("to continue: run the same command again"),
+        })
+    }
+}
+
+/// Exit status of a drain whose units ended so.
+///
+/// # Errors
+///
+/// The last unit that is not idle: its rules were changed, it is held, or it is not idle in time.
+pub fn drain_status(results: &[UnitResult]) -> Result<ExitStatus, Failure> {
+    match results.iter().rev().find_map(UnitResult::failure) {
+        Some(failure) => Err(failure),
+        None => Ok(ExitStatus::Success),
+    }
+}
+
+/// Ways to continue or undo an interrupted drain.
+pub fn interrupted(name: &str) -> Vec<String> {
+    vec![
+        "to continue: run the same command again".to_owned(),
+        format!(
+            "to undo the drain: kubectl devicetaint restore {}",
+            word(name)
+        ),
+    ]
+}
+
+/// Delay before the first retry of a refused eviction.
+const FIRST_RETRY: Duration = Duration::from_secs(1);
+/// Longest delay between retries, as `kubectl drain` waits each time.
+const LONGEST_RETRY: Duration = Duration::from_secs(5);
+/// Time after which an eviction counts as refused for long.
+pub const LONG: Duration = Duration::from_secs(60);
+
+/// Response of the Eviction API.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EvictionReply {
+    /// The pod is terminating.
+    Accepted,
+    /// The pod no longer exists, or another pod has its name.
+    Gone,
+    /// The eviction is refused: the server's message.
+    Refused(String),
+    /// It is unknown whether the pod was evicted.
+    Unknown(String),
+}
+
+/// A refused eviction. All durations are since the run began.
+#[derive(Clone, Debug)]
+pub struct Refusal {
+    /// The server's message.
+    pub message: String,
+    /// The time from which on it is tried again.
+    pub retry_at: Duration,
+    since: Duration,
+    wait: Duration,
+}
+
+impl Refusal {
+    /// True if the eviction has been refused for a minute.
+    pub fn is_old(&self, elapsed: Duration) -> bool {
+        elapsed.saturating_sub(self.since) >= LONG
+    }
+}
+
+/// Refused evictions by the UID of the pod.
+#[derive(Clone, Debug, Default)]
+pub struct RefusedEvictions(BTreeMap<Uid, Refusal>);
+
+impl RefusedEvictions {
+    /// Notes that an eviction was refused; each retry waits longer than the one before.
+    pub fn refuse(&mut self, uid: &Uid, message: String, elapsed: Duration) {
+        let before = self.0.get(uid);
+        let wait = before.map_or(FIRST_RETRY, |refused| {
+            refused.wait.saturating_mul(2).min(LONGEST_RETRY)
+        });
+        let refusal = Refusal {
+            message,
+            retry_at: elapsed.saturating_add(wait),
+            since: before.map_or(elapsed, |refused| refused.since),
+            wait,
+        };
+        self.0.insert(uid.clone(), refusal);
+    }
+
+    /// The last refusal of the pod's eviction, if it was refused.
+    pub fn get(&self, uid: &Uid) -> Option<&Refusal> {
+        self.0.get(uid)
+    }
+
+    /// Notes that the pod's eviction is not refused any more.
+    pub fn remove(&mut self, uid: &Uid) {
+        self.0.remove(uid);
+    }
+
+    /// Forgets all refusals.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status(ends: &[UnitEnd]) -> ExitStatus {
+        let results = ends.iter().map(|end| UnitResult {
+            unit: "node-1".to_owned(),
+            end: end.clone(),
+            evicted: 1,
+            staying: 0,
+        });
+        match drain_status(&results.collect::<Vec<_>>()) {
+            Ok(status) => status,
+            Err(failure) => failure.status(),
+        }
+    }
+
+    #[test]
+    fn only_a_drain_whose_units_are_all_idle_succeeds() {
+        let why = || vec!["pod team-a/web-0 was force-deleted".to_owned()];
+        let held = UnitEnd::Held(why());
+        let blocked = UnitEnd::Blocked(why());
+        let changed = UnitEnd::Changed("rule a was removed".to_owned());
+        for (ends, expected) in [
+            (vec![], ExitStatus::Success),
+            (vec![UnitEnd::Idle, UnitEnd::Idle], ExitStatus::Success),
+            (vec![held, UnitEnd::Idle], ExitStatus::TimedOut),
+            (vec![UnitEnd::Idle, blocked], ExitStatus::TimedOut),
+            (vec![UnitEnd::Idle, changed], ExitStatus::Failed),
+        ] {
+            assert_eq!(status(&ends), expected, "{ends:?}");
         }
     }
 }

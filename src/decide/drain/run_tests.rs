@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::facts::IncludedClass;
+use super::facts::PodClass;
 use super::facts::{IdleWait, UnitFacts, UnitPod, WorkloadState};
-use super::pod_class::PodClass;
-use super::restart::{RestartProgress, RestartState};
 use super::run::{DrainLimits, DrainRun, DrainStep, UnitEnd};
+use super::start::{RestartProgress, RestartState};
 use super::testing::{limits, unit_pod};
-use crate::decide::refused_evictions::EvictionReply;
+use crate::decide::drain::run::EvictionReply;
 use crate::engine::testing::name;
 use crate::engine::testing::pod as running;
 use crate::model::Uid;
@@ -95,7 +96,7 @@ fn the_next_pod_of_a_workload_leaves_when_as_many_are_ready_as_before() {
 fn a_pending_replacement_that_is_accepted_delays_the_next_pod_for_a_minute() {
     let (one, two) = (web("web-1"), web("web-2"));
     let accepting = DrainLimits {
-        accepts_unplaceable: true,
+        accept_unplaceable: true,
         timeout: seconds(600),
         ..limits()
     };
@@ -155,7 +156,8 @@ fn a_budget_that_refuses_is_named_when_the_time_is_over() {
 fn effect_no_execute_comes_after_the_grace_and_only_by_force() {
     let one = [web("web-1")];
     let forced = DrainLimits {
-        force_after: Some(seconds(10)),
+        force: true,
+        grace: seconds(10),
         ..limits()
     };
     let mut run = DrainRun::new(forced, false);
@@ -218,7 +220,7 @@ fn a_unit_with_a_force_deleted_pod_is_held_and_never_idle() {
     at.wait.unreleased.clone_from(&unreleased);
     let mut run = run();
     assert_eq!(run.next(&at, seconds(0)), DrainStep::Wait);
-    let held = UnitEnd::NotReleased(unreleased);
+    let held = UnitEnd::Held(unreleased);
     assert_eq!(end(run.next(&at, seconds(5))), held);
     at.wait.is_idle = true;
     assert_eq!(end(self::run().next(&at, seconds(0))), held);
@@ -237,7 +239,7 @@ fn pods_that_the_drain_does_not_evict_hold_a_unit() {
     };
     assert!(pods[0].contains("team-a/agent"), "{pods:?}");
     let mut included = limits();
-    included.included.daemon_sets = true;
+    included.include.push(IncludedClass::Daemonsets);
     let step = DrainRun::new(included, false).next(&facts(&agent, 3), seconds(0));
     assert_eq!(evicts(&step), uid(&agent[0]));
 }
@@ -269,10 +271,10 @@ fn deployed(pods: &[UnitPod], progress: RestartProgress) -> UnitFacts {
 fn a_deployment_is_restarted_once_and_what_is_left_is_evicted() {
     let one = [web("web-1")];
     let restarting = DrainLimits {
-        restarts: true,
+        restart: true,
         ..limits()
     };
-    let mut run = DrainRun::new(restarting, false);
+    let mut run = DrainRun::new(restarting.clone(), false);
     let owner = Uid::from("web");
     let at = |progress| deployed(&one, progress);
     let step = run.next(&at(RestartProgress::NotBegun), seconds(0));

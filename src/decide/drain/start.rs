@@ -1,16 +1,19 @@
 //! Pods of a drain before anything is tainted: reasons to refuse it, and the lines above the question.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use super::facts::UnitPod;
-use super::pod_class::{Inclusions, PodClass, Treatment};
-use super::restart::RestartState;
+use super::facts::{IncludedClass, PodClass, Treatment, UnitPod};
 use super::run::DrainLimits;
 use super::unit::Unit;
-use crate::assess::Replacements;
+use crate::assess::{Basis, Replacements};
+use crate::engine::allocator::NodeFilter;
+use crate::engine::workloads::Owners;
+use crate::engine::{Impact, ProposedTaint};
 use crate::error::Failure;
-use crate::model::Uid;
+use crate::model::{
+    DeviceTaintRule, Effect, Kind, NamespacedName, Pod, Reading, Rollout, Uid, Workload,
+};
 use crate::naming::phrase::{counted, few};
+use jiff::Timestamp;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The work of a drain.
 #[derive(Clone, Copy, Debug)]
@@ -42,36 +45,34 @@ impl DrainPlan<'_> {
     /// or claims may have no other devices and `--accept-unplaceable` was not given.
     pub fn refuse(&self) -> Result<(), Failure> {
         if !self.unread.is_empty() {
-            let text = "it is unknown which pods use the devices; nothing was changed".to_owned();
-            let failure = Failure::refused(text);
-            return Err(self.unread.iter().fold(failure, Failure::detail));
+            let text = "it is unknown which pods use the devices; nothing was changed";
+            return Err(Failure::refused(text).with_details(self.unread));
         }
         self.refuse_unnamed_classes()?;
         self.refuse_endless()?;
-        if self.limits.accepts_unplaceable {
+        if self.limits.accept_unplaceable {
             return Ok(());
         }
         let lines = self.unplaced();
         if lines.is_empty() {
             return Ok(());
         }
-        let failure =
-            Failure::refused("replacements may stay pending without a device; nothing was changed");
-        let failure = lines.into_iter().fold(failure, Failure::detail);
+        let text = "replacements may stay pending without a device; nothing was changed";
+        let failure = Failure::refused(text).with_details(lines);
         Err(failure.hint("to drain anyway: --accept-unplaceable"))
     }
 
     /// Refuses to evict classes of pods whose flag was not given.
     fn refuse_unnamed_classes(&self) -> Result<(), Failure> {
-        let unnamed = unnamed_classes(self.pods, self.limits.included);
+        let unnamed = unnamed_classes(self.pods, &self.limits.include);
         if unnamed.is_empty() {
             return Ok(());
         }
-        let failure =
-            Failure::refused("pods are evicted only if --include names them; nothing was changed");
-        let failure = unnamed.iter().fold(failure, |failure, (class, (_, pods))| {
-            failure.detail(format!("{}: {}", class.reason(), few(pods)))
-        });
+        let text = "pods are evicted only if --include names them; nothing was changed";
+        let details = unnamed
+            .iter()
+            .map(|(class, (_, pods))| format!("{}: {}", class.reason(), few(pods)));
+        let failure = Failure::refused(text).with_details(details);
         let flags: Vec<&str> = unnamed.values().map(|(flag, _)| *flag).collect();
         Err(failure.hint(format!("to evict them: --include {}", flags.join(","))))
     }
@@ -81,7 +82,7 @@ impl DrainPlan<'_> {
     fn refuse_endless(&self) -> Result<(), Failure> {
         let endless = |pod: &&UnitPod| pod.is_evicted_again && !pod.is_terminating;
         let pods = names(self.pods.iter().filter(endless));
-        if self.limits.force_after.is_none() || pods.is_empty() {
+        if !self.limits.force || pods.is_empty() {
             return Ok(());
         }
         let failure = Failure::refused(
@@ -99,7 +100,7 @@ impl DrainPlan<'_> {
         };
         let unknown = replacements.claims.iter();
         let unknown = unknown.filter(|claim| claim.placeable.is_none());
-        let unknown: Vec<String> = unknown.map(|claim| claim.name.to_string()).collect();
+        let unknown: Vec<&NamespacedName> = unknown.map(|claim| &claim.name).collect();
         let mut lines = replacements.lines();
         if !unknown.is_empty() {
             lines.push(format!("unknown for claims: {}", few(&unknown)));
@@ -110,13 +111,12 @@ impl DrainPlan<'_> {
     /// The lines above the question: units, pods that leave and how, pods that stay and why, budgets that refuse now. Each
     /// is one line, however many there are.
     pub fn lines(&self) -> Vec<String> {
-        let included = self.limits.included;
+        let included = &self.limits.include;
         let units = self.units.iter().map(|unit| {
             let devices = counted(unit.devices.len(), "device");
             format!("{} ({devices})", unit.name)
         });
-        let units: Vec<String> = units.collect();
-        let mut lines = vec![format!("drain {}: {}", self.name, few(&units))];
+        let mut lines = vec![format!("drain {}: {}", self.name, few(units))];
         lines.extend(self.restarts.values().map(RestartState::line));
         let restarted = |pod: &UnitPod| {
             let mut restarts = self.restarts.values();
@@ -124,7 +124,7 @@ impl DrainPlan<'_> {
         };
         let leaving = |pod: &&UnitPod| pod.is_evicted(included) && !restarted(pod);
         lines.extend(by_class("evict", self.pods.iter().filter(leaving)));
-        if let Some(grace) = self.limits.force_after {
+        if let Some(grace) = self.limits.force_after() {
             lines.push(format!(
                 "after {}s, evict the rest with effect NoExecute, which ignores budgets",
                 grace.as_secs()
@@ -148,32 +148,28 @@ impl DrainPlan<'_> {
 
     fn budget_line(&self, leaving: impl Fn(&&UnitPod) -> bool) -> Option<String> {
         let pods = self.pods.iter().filter(leaving);
-        let budgets: BTreeSet<String> = pods
-            .flat_map(|pod| &pod.budgets)
-            .map(ToString::to_string)
-            .collect();
-        let budgets: Vec<String> = budgets.into_iter().collect();
+        let budgets: BTreeSet<&NamespacedName> = pods.flat_map(|pod| &pod.budgets).collect();
         (!budgets.is_empty()).then(|| format!("budgets that refuse now: {}", few(&budgets)))
     }
 }
 
 /// The classes that `--include` has to name so that a drain of the pods begins.
 pub fn needed_inclusions(pods: &[UnitPod]) -> Vec<&'static str> {
-    let unnamed = unnamed_classes(pods, Inclusions::default());
+    let unnamed = unnamed_classes(pods, &[]);
     unnamed.into_values().map(|(flag, _)| flag).collect()
 }
 
 /// The classes whose flag was not given, each with the flag and the pods. A pod that is terminating leaves without the
 /// drain.
-fn unnamed_classes(
-    pods: &[UnitPod],
-    included: Inclusions,
-) -> BTreeMap<PodClass, (&'static str, Vec<String>)> {
-    let mut classes: BTreeMap<PodClass, (&'static str, Vec<String>)> = BTreeMap::new();
+fn unnamed_classes<'a>(
+    pods: &'a [UnitPod],
+    included: &[IncludedClass],
+) -> BTreeMap<PodClass, (&'static str, Vec<&'a NamespacedName>)> {
+    let mut classes = BTreeMap::new();
     for pod in pods.iter().filter(|pod| !pod.is_terminating) {
         if let Treatment::NeedsInclude(flag) = pod.class.treatment(included) {
-            let found = classes.entry(pod.class).or_insert((flag, Vec::new()));
-            found.1.push(pod.name.to_string());
+            let found: &mut (_, Vec<_>) = classes.entry(pod.class).or_insert((flag, Vec::new()));
+            found.1.push(&pod.name);
         }
     }
     classes
@@ -181,29 +177,180 @@ fn unnamed_classes(
 
 /// A line for each class of the pods.
 fn by_class<'a>(verb: &str, pods: impl Iterator<Item = &'a UnitPod>) -> Vec<String> {
-    let mut classes: BTreeMap<PodClass, Vec<String>> = BTreeMap::new();
+    let mut classes: BTreeMap<PodClass, Vec<&NamespacedName>> = BTreeMap::new();
     for pod in pods {
-        let names = classes.entry(pod.class).or_default();
-        names.push(pod.name.to_string());
+        classes.entry(pod.class).or_default().push(&pod.name);
     }
-    let lines = classes
-        .into_iter()
-        .map(|(class, pods)| format!("{verb} ({}): {}", class.reason(), few(&pods)));
-    lines.collect()
+    let line = |(class, pods): (PodClass, _)| format!("{verb} ({}): {}", class.reason(), few(pods));
+    classes.into_iter().map(line).collect()
 }
 
-fn names<'a>(pods: impl Iterator<Item = &'a UnitPod>) -> Vec<String> {
-    pods.map(|pod| pod.name.to_string()).collect()
+fn names<'a>(pods: impl Iterator<Item = &'a UnitPod>) -> Vec<&'a NamespacedName> {
+    pods.map(|pod| &pod.name).collect()
+}
+
+/// A Deployment that starts new pods before old ones stop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RestartState {
+    /// Its namespace and name.
+    pub owner: NamespacedName,
+    /// Opaque version of the object.
+    pub resource_version: String,
+    /// Desired pods.
+    pub replicas: i32,
+    /// Its pods on the devices.
+    pub pods: BTreeSet<Uid>,
+    /// Progress of its restart.
+    pub progress: RestartProgress,
+}
+
+/// Progress of the restart of a Deployment that was made after the taints of a drain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RestartProgress {
+    /// It was not restarted since.
+    NotBegun,
+    /// Pods are being replaced.
+    Ongoing,
+    /// All pods are new and available.
+    Complete,
+}
+
+impl RestartState {
+    /// Its kind, namespace and name.
+    pub fn describe(&self) -> String {
+        format!("{} {}", Kind::Deployment, self.owner)
+    }
+
+    /// The Deployment with its pods here and elsewhere, for the question.
+    pub fn line(&self) -> String {
+        let replicas = usize::try_from(self.replicas).unwrap_or_default();
+        let others = match replicas.saturating_sub(self.pods.len()) {
+            0 => String::new(),
+            elsewhere => format!(", {elsewhere} of them on other devices"),
+        };
+        format!(
+            "restart {} ({}{others})",
+            self.describe(),
+            counted(replicas, "pod")
+        )
+    }
+}
+
+/// Time at which the last of `rules` was created; absent if the server does not say. A Deployment that is restarted later
+/// has no new pod on their devices.
+pub fn tainted_since(rules: &[DeviceTaintRule]) -> Option<Timestamp> {
+    let created: Option<Vec<Timestamp>> = rules.iter().map(|rule| rule.metadata.created).collect();
+    created?.into_iter().max()
+}
+
+/// The Deployments at the top of `pods` that start new pods first, by UID. A restart counts as one of the drain if it was
+/// made `since` its taints.
+pub fn restart_states<'a>(
+    pods: impl IntoIterator<Item = &'a Pod>,
+    reading: &'a Reading,
+    since: Option<Timestamp>,
+) -> BTreeMap<Uid, RestartState> {
+    let owners = Owners::new(reading);
+    let mut states: BTreeMap<Uid, RestartState> = BTreeMap::new();
+    for pod in pods {
+        // Only the topmost owner decides: one above a Deployment may take a change of its template back.
+        if let Some((Kind::Deployment, workload)) = owners.top(pod).and_then(|top| top.workload)
+            && let Some(state) = state(workload, since)
+        {
+            let state = states.entry(workload.uid.clone()).or_insert(state);
+            state.pods.insert(pod.uid.clone());
+        }
+    }
+    states
+}
+
+fn state(workload: &Workload, since: Option<Timestamp>) -> Option<RestartState> {
+    let (rollout, replicas) = (workload.rollout.as_ref()?, workload.replicas?);
+    if !surges(rollout, replicas) {
+        return None;
+    }
+    let is_ours = rollout
+        .restarted
+        .is_some_and(|at| since.is_some_and(|since| at >= since));
+    Some(RestartState {
+        owner: workload.name.clone(),
+        resource_version: rollout.resource_version.clone(),
+        replicas,
+        pods: BTreeSet::new(),
+        progress: match (is_ours, rollout.is_complete(replicas)) {
+            (false, _) => RestartProgress::NotBegun,
+            (true, false) => RestartProgress::Ongoing,
+            (true, true) => RestartProgress::Complete,
+        },
+    })
+}
+
+/// True if the rollout of a Deployment that wants `replicas` starts new pods before old ones stop.
+///
+/// Upstream: `ResolveFenceposts` in `pkg/controller/deployment/util/deployment_util.go`, and `defaultObjectRestarter`
+/// of kubectl, which refuses what is paused.
+fn surges(rollout: &Rollout, replicas: i32) -> bool {
+    let surge = rollout.max_surge.as_ref();
+    let surge = surge.and_then(|surge| surge.rounded_up(replicas));
+    !rollout.is_paused && surge.is_some_and(|surge| surge > 0)
+}
+
+/// Devices that could replace those that the evicted pods of `impact` lose and their controllers need, while the rules of the drain taint the devices
+/// of `proposed`; `by_taint`, effect NoExecute evicts pods, too.
+///
+/// Devices on nodes on which the pod cannot be scheduled replace none: cordoned ones, those with a taint that it does not
+/// tolerate, and those that its node selector or affinity excludes.
+///
+/// A claim often tolerates NoExecute for some time, and NoSchedule not at all: the effect of a preview would let its
+/// replacement take a device that the drain keeps free.
+pub fn drain_replacements(
+    impact: &Impact<'_>,
+    proposed: &[ProposedTaint],
+    by_taint: bool,
+    basis: &Basis<'_>,
+) -> Replacements {
+    let taints = blocking_effects(by_taint).iter().flat_map(|effect| {
+        let proposed = proposed.iter().cloned();
+        proposed.map(|taint| taint.with_effect(effect, basis.now))
+    });
+    let taints: Vec<ProposedTaint> = taints.collect();
+    // Nothing recreates a pod without a controller; one of an unknown kind may.
+    let recreated = impact
+        .pods
+        .iter()
+        .filter(|pod| pod.pod.controller.is_some());
+    let recreated = Impact {
+        pods: recreated.cloned().collect(),
+        ..impact.clone()
+    };
+    Replacements::under(&taints, &recreated, NodeFilter::Tainted, basis).0
+}
+
+/// The effects that the rules of a drain have, one after the other: a replacement has to find a device under each.
+fn blocking_effects(by_taint: bool) -> &'static [Effect] {
+    if by_taint {
+        &[Effect::NoSchedule, Effect::NoExecute]
+    } else {
+        &[Effect::NoSchedule]
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
-    use crate::decide::drain::testing::{limits, unit_pod};
-    use crate::engine::testing::pod;
+    use crate::decide::drain::testing::{Cluster, limits, owned, unit_pod};
+    use crate::engine::preview;
+    use crate::engine::testing::{
+        after, claim_in_use, device, node, now, pod, published, reading, semantics, slice, terms,
+        untimed,
+    };
     use crate::error::ExitStatus;
+    use crate::model::{
+        Amount, ClaimSource, ClaimSpec, DeviceClass, DeviceRequest, DeviceSelector,
+        NodeRequirement, NodeSelector, NodeTaint, NodeTerm, Operator, Phase, Pod, PodClaim,
+        Reading, RequestKind, Scheduling, SliceNodes, Toleration,
+    };
+    use std::time::Duration;
 
     fn pods() -> Vec<UnitPod> {
         let pod = |name, class| unit_pod(&pod("team-a", name), class);
@@ -216,7 +363,7 @@ mod tests {
     }
 
     /// The refusal of a drain of `pods`, with its details and hints, and the lines above its question.
-    fn plan(pods: &[UnitPod], limits: DrainLimits, unread: &[&str]) -> (String, Vec<String>) {
+    fn plan(pods: &[UnitPod], limits: &DrainLimits, unread: &[&str]) -> (String, Vec<String>) {
         let unread: Vec<String> = unread.iter().map(|&line| line.to_owned()).collect();
         let restarts = BTreeMap::new();
         let plan = DrainPlan {
@@ -224,7 +371,7 @@ mod tests {
             units: &[],
             pods,
             replacements: None,
-            limits: &limits,
+            limits,
             restarts: &restarts,
             siblings: &[],
             unread: &unread,
@@ -240,35 +387,35 @@ mod tests {
 
     #[test]
     fn a_drain_does_not_begin_with_pods_that_no_flag_names_or_with_missing_data() {
-        let (refusal, _) = plan(&pods(), limits(), &[]);
+        let (refusal, _) = plan(&pods(), &limits(), &[]);
         assert!(refusal.contains("--include jobs"), "{refusal}");
         assert!(refusal.contains("team-a/train"), "{refusal}");
         assert_eq!(needed_inclusions(&pods()), ["jobs"]);
         let mut jobs = limits();
-        jobs.included.jobs = true;
-        assert_eq!(plan(&pods(), jobs, &[]).0, "");
-        let (refusal, _) = plan(&pods(), jobs, &["pods: denied"]);
+        jobs.include.push(IncludedClass::Jobs);
+        assert_eq!(plan(&pods(), &jobs, &[]).0, "");
+        let (refusal, _) = plan(&pods(), &jobs, &["pods: denied"]);
         assert!(refusal.contains("pods: denied"), "{refusal}");
     }
 
     #[test]
     fn force_is_refused_for_pods_that_come_back() {
         let mut forced = limits();
-        forced.included.jobs = true;
-        forced.force_after = Some(Duration::ZERO);
+        forced.include.push(IncludedClass::Jobs);
+        (forced.force, forced.grace) = (true, Duration::ZERO);
         let mut pods = pods();
-        assert_eq!(plan(&pods, forced, &[]).0, "");
+        assert_eq!(plan(&pods, &forced, &[]).0, "");
         pods[2].is_evicted_again = true;
-        assert!(plan(&pods, forced, &[]).0.contains("team-a/agent"));
+        assert!(plan(&pods, &forced, &[]).0.contains("team-a/agent"));
     }
 
     #[test]
     fn the_question_names_pods_that_leave_and_stay_and_budgets_that_refuse() {
         let mut jobs = limits();
-        jobs.included.jobs = true;
+        jobs.include.push(IncludedClass::Jobs);
         let mut pods = pods();
         pods[0].budgets = vec![crate::engine::testing::name("team-a", "web")];
-        let (_, lines) = plan(&pods, jobs, &[]);
+        let (_, lines) = plan(&pods, &jobs, &[]);
         let text = lines.join("\n");
         for (verb, name) in [
             ("evict", "web-0"),
@@ -283,5 +430,194 @@ mod tests {
                 "{verb} {name}: {text}"
             );
         }
+    }
+
+    fn states(change: impl FnOnce(&mut Rollout)) -> BTreeMap<Uid, RestartState> {
+        let mut cluster = Cluster::default();
+        cluster.deployment("web", 4);
+        cluster.roll(change);
+        let pods = ["web-1", "web-2"].map(|name| owned(name, Some(("ReplicaSet", "web-6d"))));
+        restart_states(&pods, &cluster.reading, Some(now()))
+    }
+
+    #[test]
+    fn only_a_deployment_that_starts_new_pods_first_can_be_restarted() {
+        let found = states(|_| {}).into_values().next().expect("a Deployment");
+        assert_eq!((found.pods.len(), found.replicas), (2, 4));
+        assert_eq!(found.progress, RestartProgress::NotBegun);
+        assert!(states(|rollout| rollout.is_paused = true).is_empty());
+        assert!(states(|rollout| rollout.max_surge = None).is_empty());
+        assert!(states(|rollout| rollout.max_surge = Some(Amount::Pods(0))).is_empty());
+    }
+
+    #[test]
+    fn a_restart_after_the_taints_is_that_of_the_drain() {
+        let progress = |change: &dyn Fn(&mut Rollout)| {
+            let found = states(|rollout| change(rollout)).into_values().next();
+            found.expect("a Deployment").progress
+        };
+        let before = |rollout: &mut Rollout| rollout.restarted = Some(after(-60));
+        assert_eq!(progress(&before), RestartProgress::NotBegun);
+        let complete = |rollout: &mut Rollout| rollout.restarted = Some(now());
+        assert_eq!(progress(&complete), RestartProgress::Complete);
+        let ongoing = |rollout: &mut Rollout| {
+            rollout.restarted = Some(after(5));
+            rollout.updated = 1;
+        };
+        assert_eq!(progress(&ongoing), RestartProgress::Ongoing);
+    }
+
+    fn toleration(effect: Effect) -> Toleration {
+        Toleration {
+            key: String::new(),
+            operator: Operator::Exists,
+            value: String::new(),
+            seconds: (effect == Effect::NoExecute).then_some(120),
+            effect: Some(effect),
+        }
+    }
+
+    /// True if the only device of the cluster could be given to a claim with this toleration again.
+    fn is_placeable(effect: Effect, by_taint: bool) -> Option<bool> {
+        let found = of_pod(&pod("ml", "notebook"), effect, by_taint);
+        found.claims.first().and_then(|claim| claim.placeable)
+    }
+
+    /// Devices that could replace the only device of the cluster, which a claim of the pod with this toleration has.
+    fn of_pod(pod: &Pod, effect: Effect, by_taint: bool) -> Replacements {
+        found_in(&reading_of(pod, effect), by_taint)
+    }
+
+    fn place_reading() -> Reading {
+        reading_of(&pod("ml", "notebook"), Effect::NoSchedule)
+    }
+
+    /// A cluster with one device, which a claim of the pod with this toleration has.
+    fn reading_of(pod: &Pod, effect: Effect) -> Reading {
+        let terms = terms("gpu", vec![toleration(effect)]);
+        let mut pod = pod.clone();
+        pod.phase = Phase::Running;
+        let mut claim = claim_in_use(&pod);
+        claim.spec = Some(
+            ClaimSpec {
+                requests: vec![DeviceRequest {
+                    name: "gpu".into(),
+                    kind: RequestKind::Exactly(terms),
+                }],
+                constraints: Vec::new(),
+            }
+            .into(),
+        );
+        pod.claims = vec![PodClaim {
+            name: "gpu".into(),
+            source: ClaimSource::Claim(claim.name.name.clone()),
+        }];
+        let mut reading = reading();
+        let snapshot = &mut reading.snapshot;
+        snapshot.nodes = vec![node("node-7")];
+        snapshot.classes = vec![DeviceClass {
+            name: "gpu".into(),
+            expressions: vec!["device.driver == 'gpu.example.com'".to_owned()],
+            extended_resource: None,
+        }];
+        snapshot.slices = vec![slice(vec![published("gpu-0", &[])])];
+        snapshot.claims = vec![claim];
+        snapshot.pods = vec![pod];
+        reading
+    }
+
+    fn found_in(reading: &Reading, by_taint: bool) -> Replacements {
+        let taint = untimed("devicetaint.dev/drain:NoExecute");
+        let selector = DeviceSelector::from(device("gpu-0"));
+        let proposed = [ProposedTaint::hypothetical(selector, taint, now())];
+        let semantics = semantics(37);
+        let impact = preview(&reading.snapshot, &proposed, now(), &semantics);
+        let basis = Basis::new(reading, &semantics, now());
+        drain_replacements(&impact, &proposed, by_taint, &basis)
+    }
+
+    #[test]
+    fn a_device_on_a_cordoned_node_replaces_none() {
+        let place = |cordoned: bool| {
+            let mut reading = place_reading();
+            reading.snapshot.nodes[0].unschedulable = cordoned;
+            let found = found_in(&reading, false);
+            found.claims.first().and_then(|claim| claim.placeable)
+        };
+        // Its claim tolerates the effect that the rules have, so that its own device is left for it.
+        assert_eq!(place(false), Some(true));
+        assert_eq!(place(true), Some(false));
+        // A pool of two nodes is complete, whichever of them is cordoned.
+        let mut both = reading_of(&pod("ml", "notebook"), Effect::NoExecute);
+        let mut other = slice(vec![published("gpu-1", &[])]);
+        other.name = "other".into();
+        other.nodes = SliceNodes::One("node-8".into());
+        let snapshot = &mut both.snapshot;
+        snapshot.nodes.push(node("node-8"));
+        snapshot.slices.push(other);
+        for slice in &mut snapshot.slices {
+            slice.pool.slice_count = 2;
+        }
+        for (cordoned, expected) in [(0, Some(true)), (1, Some(false))] {
+            let mut reading = both.clone();
+            reading.snapshot.nodes[cordoned].unschedulable = true;
+            let found = found_in(&reading, false);
+            assert_eq!(found.claims[0].placeable, expected, "{cordoned}");
+        }
+    }
+
+    #[test]
+    fn a_device_on_a_node_on_which_its_pod_cannot_be_scheduled_replaces_none() {
+        let mut other = slice(vec![published("gpu-1", &[])]);
+        other.name = "other".into();
+        other.pool.name = "other".into();
+        other.nodes = SliceNodes::One("node-8".into());
+        let mut free = reading_of(&pod("ml", "notebook"), Effect::NoExecute);
+        free.snapshot.slices.push(other);
+        free.snapshot.nodes.push(node("node-8"));
+        let placeable = |reading: &Reading| found_in(reading, false).claims[0].placeable;
+        assert_eq!(placeable(&free), Some(true));
+        let mut tainted = free.clone();
+        tainted.snapshot.nodes[1].taints = vec![NodeTaint {
+            key: "example.com/reserved".to_owned(),
+            value: String::new(),
+            effect: "NoSchedule".to_owned(),
+            time_added: None,
+        }];
+        assert_eq!(placeable(&tainted), Some(false));
+        let mut tolerating = tainted.clone();
+        tolerating.snapshot.pods[0].scheduling = Some(Box::new(Scheduling {
+            tolerations: vec![crate::engine::testing::toleration(":")],
+            ..Scheduling::default()
+        }));
+        assert_eq!(placeable(&tolerating), Some(true));
+        // As the pod of a DaemonSet, which insists on its node.
+        let mut bound = free.clone();
+        let own_node = NodeRequirement {
+            key: "metadata.name".into(),
+            operator: "In".into(),
+            values: vec!["node-7".into()],
+        };
+        bound.snapshot.pods[0].scheduling = Some(Box::new(Scheduling {
+            nodes: vec![NodeSelector {
+                terms: vec![NodeTerm {
+                    labels: Vec::new(),
+                    fields: vec![own_node],
+                }],
+            }],
+            ..Scheduling::default()
+        }));
+        assert_eq!(placeable(&bound), Some(false));
+        assert_eq!(
+            found_in(&bound, false).lines(),
+            ["no replacement for claim ml/notebook-gpu: gpu needs 1, free 0 (other nodes: 1)"]
+        );
+    }
+
+    #[test]
+    fn a_replacement_is_blocked_by_the_effect_that_the_rules_really_have() {
+        assert_eq!(is_placeable(Effect::NoExecute, false), Some(false));
+        assert_eq!(is_placeable(Effect::NoSchedule, false), Some(true));
+        assert_eq!(is_placeable(Effect::NoSchedule, true), Some(false));
     }
 }

@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use super::facts::UnitPod;
-use super::order::{BudgetState, Harm};
-use super::pod_class::{Inclusions, PodClass};
+use super::facts::{Harm, PodClass};
 use super::run::DrainLimits;
-use super::state::unit_hash;
+use super::unit::unit_hash;
 use crate::decide::testing::named;
 use crate::engine::testing::{controller, failure_policy, pod, reading, workload};
 use crate::model::{
@@ -17,11 +16,12 @@ use crate::model::{
 /// A drain by evictions, without any further flag.
 pub fn limits() -> DrainLimits {
     DrainLimits {
-        restarts: false,
-        included: Inclusions::default(),
-        force_after: None,
+        restart: false,
+        include: Vec::new(),
+        force: false,
+        grace: Duration::from_secs(300),
         timeout: Duration::from_secs(60),
-        accepts_unplaceable: false,
+        accept_unplaceable: false,
     }
 }
 
@@ -107,7 +107,7 @@ pub fn unit_pod(pod: &Pod, class: PodClass) -> UnitPod {
         name: pod.name.clone(),
         uid: pod.uid.clone(),
         class,
-        harm: Harm::of(pod, class, BudgetState::Allows),
+        harm: Harm::of(pod, class, &[]),
         is_terminating: false,
         is_evicted_again: false,
         budgets: Vec::new(),

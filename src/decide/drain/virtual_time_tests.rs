@@ -9,10 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::decide::drain::facts::{IdleWait, UnitFacts, UnitPod, WorkloadState};
-use crate::decide::drain::pod_class::{Inclusions, PodClass};
+use crate::decide::drain::facts::{IncludedClass, PodClass};
+use crate::decide::drain::run::EvictionReply;
 use crate::decide::drain::run::{DrainLimits, DrainRun, DrainStep, UnitEnd};
 use crate::decide::drain::testing::unit_pod;
-use crate::decide::refused_evictions::EvictionReply;
 use crate::engine::testing::pod as running;
 use crate::engine::testing::tries;
 use crate::model::{Pod, Uid};
@@ -223,7 +223,7 @@ impl Simulation {
             self.delete(place);
         }
         if is_lost {
-            EvictionReply::Unknown
+            EvictionReply::Unknown(String::new())
         } else {
             EvictionReply::Accepted
         }
@@ -300,7 +300,7 @@ impl Simulation {
         let workload = pods
             .filter(|pod| self::uid(pod) == *uid)
             .map(|pod| pod.workload);
-        for number in workload.filter(|_| !limits.accepts_unplaceable) {
+        for number in workload.filter(|_| !limits.accept_unplaceable) {
             let ready = self.ready(number);
             let wanted = self.workloads[number].replicas;
             assert!(ready >= wanted, "seed {seed}: {ready} of {wanted} ready");
@@ -327,27 +327,24 @@ fn drain(seed: u64) -> UnitEnd {
     let by_taint = seed.is_multiple_of(11);
     let is_forced = by_taint || seed.is_multiple_of(5);
     let limits = DrainLimits {
-        restarts: false,
-        included: Inclusions {
-            singletons: true,
-            jobs: true,
-            ..Inclusions::default()
-        },
-        force_after: is_forced.then(|| Duration::from_secs(if by_taint { 0 } else { 20 })),
+        restart: false,
+        include: vec![IncludedClass::Singletons, IncludedClass::Jobs],
+        force: is_forced,
+        grace: Duration::from_secs(if by_taint { 0 } else { 20 }),
         timeout: Duration::from_secs(TIMEOUT),
-        accepts_unplaceable: seed.is_multiple_of(7),
+        accept_unplaceable: seed.is_multiple_of(7),
     };
     let mut end = UnitEnd::Idle;
-    let mut run = DrainRun::new(limits, false);
+    let mut run = DrainRun::new(limits.clone(), false);
     for unit in 0..simulation.units {
-        end = drain_unit(&mut simulation, &mut run, unit, limits, seed);
+        end = drain_unit(&mut simulation, &mut run, unit, &limits, seed);
         match &end {
             UnitEnd::Idle => assert!(!simulation.holds(unit), "seed {seed}: idle while held"),
             UnitEnd::Blocked(reasons) => {
                 assert!(!reasons.is_empty(), "seed {seed}: blocked without a reason");
                 break;
             }
-            UnitEnd::Held(_) | UnitEnd::NotReleased(_) | UnitEnd::Changed(_) => {
+            UnitEnd::Held(_) | UnitEnd::Changed(_) => {
                 panic!("seed {seed}: {end:?}")
             }
         }
@@ -360,10 +357,10 @@ fn drain_unit(
     simulation: &mut Simulation,
     run: &mut DrainRun,
     unit: usize,
-    limits: DrainLimits,
+    limits: &DrainLimits,
     seed: u64,
 ) -> UnitEnd {
-    let is_forced = limits.force_after.is_some();
+    let is_forced = limits.force;
     let mut began = simulation.now;
     simulation.idle_since.clear();
     run.begin_unit(Duration::from_secs(began));
@@ -375,7 +372,7 @@ fn drain_unit(
         );
         // The command is stopped, and run again.
         if simulation.now < FAULTS_UNTIL && simulation.random.one_in(60) {
-            *run = DrainRun::new(limits, true);
+            *run = DrainRun::new(limits.clone(), true);
             began = simulation.now;
             run.begin_unit(elapsed);
             simulation.tick();
@@ -391,7 +388,7 @@ fn drain_unit(
                 let pod = facts.pods.iter().find(|pod| pod.uid == uid);
                 let pod = pod.expect("a pod of the unit");
                 check_order(pod, &facts, seed);
-                simulation.check_ready(&uid, &limits, seed);
+                simulation.check_ready(&uid, limits, seed);
                 let reply = simulation.evict(&uid);
                 run.replied(pod, &reply, elapsed);
             }

@@ -8,18 +8,16 @@
 
 mod candidates;
 mod plan;
-mod rules;
 mod run;
 #[cfg(test)]
 mod tests;
-mod waiting_pod;
 
 pub use candidates::{Beneficiary, candidates, rivals};
-pub use plan::{PlannedEviction, Room, RoomInput, RoomLimits, RoomPlan, plan};
-pub use rules::{drafts, lacking, left_of, refuse_lacking, reserved, room_steps, taint};
+pub use candidates::{
+    Eligibility, WaitingPod, eligibility, refuse_unread, room_target, with_scheduler,
+};
+pub use plan::{PlannedEviction, Room, RoomInput, RoomOptions, RoomPlan, plan};
+pub use plan::{drafts, lacking, left_of, refuse_lacking, reserved, room_steps, taint};
 pub use run::{
     PodProgress, RoomEnd, RoomFacts, RoomRun, RoomStep, RoomView, allocated, progress, with_removal,
-};
-pub use waiting_pod::{
-    Eligibility, RoomTarget, WaitingPod, eligibility, refuse_unread, with_scheduler,
 };

@@ -1,34 +1,58 @@
 //! The set of pods that is evicted, or the reason why none would help.
 
-use std::collections::BTreeSet;
-use std::fmt::Display;
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use super::candidates::{CandidatePod, Immovable, Movability};
-use super::waiting_pod::{WaitingPod, with_scheduler};
+use super::candidates::{CandidatePod, Immovable, Movability, WaitingPod, with_scheduler};
 use crate::assess::room::{EvictablePod, RoomCosts};
 use crate::assess::{Basis, closed_line};
+use crate::decide::RuleDraft;
+use crate::decide::add::{AddStep, Existing, Terms, add};
+use crate::decide::choice::Choice;
+use crate::decide::draft::RuleAnnotations;
+use crate::engine::Semantics;
 use crate::engine::allocator::room::{RoomQuestion, RoomSearch, RoomSet, RoomTier, room};
 use crate::engine::closed_nodes::ClosedNode;
+use crate::engine::tolerate::tolerates;
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceId, NamespacedName, Pod, Uid};
+use crate::model::{
+    DeviceId, DeviceSelector, DeviceTaintRule, Effect, NamespacedName, Pod, RequestKind,
+    RequestTerms, ResourceClaim, RuleMetadata, Taint, Toleration, Uid, in_group,
+};
+use crate::naming::duration::parse_duration;
 use crate::naming::phrase::{counted, few};
+use jiff::{SignedDuration, Timestamp};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::fmt::Display;
+use std::time::Duration;
 
 /// Pods that are listed; more are counted.
 const SHOWN: usize = 10;
 
-/// Limits of the evictions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RoomLimits {
-    /// True if budgets may be violated.
+/// Options of a search for room.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+pub struct RoomOptions {
+    /// Allow sets that violate PodDisruptionBudgets
+    ///
+    /// A pod whose eviction is refused for 60s is deleted.
+    #[arg(long, help_heading = "Pods")]
     pub force: bool,
-    /// Longest grace period of an eviction, in seconds; absent where pods keep their own.
-    pub grace: Option<i64>,
+
+    /// Shorten longer grace periods to this one, such as 10s
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, help_heading = "Pods")]
+    pub grace: Option<Duration>,
+
+    /// Do not keep the devices by a taint
+    ///
+    /// The claims of the pod need no toleration then, but another pod may get the devices first.
+    #[arg(long)]
+    pub without_toleration: bool,
+
+    /// How long to wait until the pod is scheduled
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = parse_duration, help_heading = "Wait")]
+    pub timeout: Duration,
 }
 
-impl RoomLimits {
+impl RoomOptions {
     /// The last tier of sets that may be chosen.
     fn most(self) -> RoomTier {
         if self.force {
@@ -40,8 +64,9 @@ impl RoomLimits {
 
     /// Grace period of the eviction of a pod, in seconds.
     fn grace_of(self, pod: &Pod) -> i64 {
+        let longest = self.grace.map(|grace| grace.as_secs().try_into());
         let own = pod.grace_period_seconds;
-        self.grace.map_or(own, |longest| own.min(longest))
+        longest.map_or(own, |longest| own.min(longest.unwrap_or(i64::MAX)))
     }
 }
 
@@ -124,7 +149,7 @@ fn texts<'t, T: Display + 't>(items: impl IntoIterator<Item = &'t T>) -> Vec<Str
 /// # Errors
 ///
 /// No set was found; a set that needs --force is named. Nothing was changed.
-pub fn plan(pod: &Pod, input: &RoomInput<'_>, limits: RoomLimits) -> Result<RoomPlan, Failure> {
+pub fn plan(pod: &Pod, input: &RoomInput<'_>, limits: RoomOptions) -> Result<RoomPlan, Failure> {
     let search = Search::new(input, limits);
     let result = search.room(limits.most());
     match &result.best {
@@ -141,14 +166,14 @@ pub fn plan(pod: &Pod, input: &RoomInput<'_>, limits: RoomLimits) -> Result<Room
 
 struct Search<'a> {
     input: &'a RoomInput<'a>,
-    limits: RoomLimits,
+    limits: RoomOptions,
     /// The pods that may be evicted.
     pods: Vec<&'a CandidatePod<'a>>,
     costs: RoomCosts<'a>,
 }
 
 impl<'a> Search<'a> {
-    fn new(input: &'a RoomInput<'a>, limits: RoomLimits) -> Self {
+    fn new(input: &'a RoomInput<'a>, limits: RoomOptions) -> Self {
         let candidates = input.candidates.iter();
         let pods: Vec<&CandidatePod<'a>> = candidates
             .filter(|candidate| candidate.movability == Movability::Evictable)
@@ -241,7 +266,7 @@ impl<'a> Search<'a> {
         match forced {
             Some(forced) => failure.hint(format!(
                 "to violate PodDisruptionBudgets, add --force: evicts {} on {}",
-                few(&texts(forced.pods.iter().map(|it| &it.name))),
+                few(forced.pods.iter().map(|it| &it.name)),
                 forced.place()
             )),
             None => failure,
@@ -263,7 +288,7 @@ fn more_than_shown(count: usize) -> Option<String> {
 impl RoomPlan {
     /// The devices, and their node.
     fn place(&self) -> String {
-        let devices = few(&texts(&self.set.devices));
+        let devices = few(&self.set.devices);
         match &self.set.node {
             Some(node) => format!("{devices} on node {node}"),
             None => devices,
@@ -286,19 +311,16 @@ impl RoomPlan {
         lines.extend(self.pods.iter().take(SHOWN).map(PlannedEviction::line));
         lines.extend(more_than_shown(self.pods.len()));
         if !self.leaving.is_empty() {
-            lines.push(format!(
-                "terminating already: {}",
-                few(&texts(&self.leaving))
-            ));
+            lines.push(format!("terminating already: {}", few(&self.leaving)));
         }
         if !self.violated.is_empty() {
-            let violated = few(&texts(&self.violated));
+            let violated = few(&self.violated);
             lines.push(format!("violates PodDisruptionBudgets: {violated}"));
         }
         if !has_taint {
             lines.push("no taint keeps the devices: another pod may get them first".to_owned());
         } else if !rivals.is_empty() {
-            let rivals = few(&texts(rivals.iter().map(|pod| &pod.name)));
+            let rivals = few(rivals.iter().map(|pod| &pod.name));
             lines.push(format!(
                 "pending pods that tolerate the taint may get the devices first: {rivals}"
             ));
@@ -317,4 +339,161 @@ impl PlannedEviction {
             self.name, self.priority, self.grace_period_seconds
         )
     }
+}
+
+/// Key of the taint on devices that are kept for a pod; the value is the pod's UID.
+pub const TAINT_KEY: &str = in_group!("make-room");
+
+/// Time by which rules outlive the longest run of their command.
+const MARGIN: SignedDuration = SignedDuration::from_mins(2);
+
+/// The taint that keeps a device for the pod with this UID.
+pub fn taint(uid: &Uid) -> Taint {
+    Taint {
+        key: TAINT_KEY.to_owned(),
+        value: uid.to_string(),
+        effect: Effect::NoSchedule,
+        time_added: None,
+    }
+}
+
+/// The UID of the pod for which `make-room` created the rule; absent for every other rule.
+//
+// Label, key and manager: a rule that was written by hand with the same key is none.
+pub fn kept_for(rule: &DeviceTaintRule) -> Option<&str> {
+    let labels = &rule.metadata.labels;
+    let is_ours = labels.get(RuleMetadata::MANAGED_BY).map(String::as_str)
+        == Some(RuleMetadata::THIS_PROGRAM);
+    let uid = labels.get(RuleMetadata::MAKE_ROOM)?;
+    (is_ours && rule.taint.key == TAINT_KEY).then_some(uid)
+}
+
+/// Devices that `rules` keep for other pods than the one with this UID.
+pub fn reserved(rules: &[DeviceTaintRule], uid: &Uid) -> BTreeSet<DeviceId> {
+    let others = rules
+        .iter()
+        .filter(|rule| kept_for(rule).is_some_and(|kept_for| kept_for != uid.as_str()));
+    let devices = others.filter_map(|rule| rule.selector.as_ref()?.device_id());
+    devices.collect()
+}
+
+/// The rules for the pod with this UID, by name.
+pub fn left_of(rules: &[DeviceTaintRule], uid: &Uid) -> Vec<DeviceTaintRule> {
+    let is_for_pod = |rule: &&DeviceTaintRule| kept_for(rule) == Some(uid.as_str());
+    let mut left: Vec<DeviceTaintRule> = rules.iter().filter(is_for_pod).cloned().collect();
+    left.sort_by(|one, other| one.name.cmp(&other.name));
+    left
+}
+
+/// The rules that keep `devices` for a pod, made `now` by a command that takes at most `timeout`: they expire soon after
+/// it, also if it is killed.
+///
+/// # Errors
+///
+/// A device cannot be named by a rule.
+pub fn drafts(
+    devices: &BTreeSet<DeviceId>,
+    pod: &Pod,
+    now: Timestamp,
+    timeout: Duration,
+) -> Result<Vec<RuleDraft>, Failure> {
+    let length = SignedDuration::try_from(timeout).unwrap_or(SignedDuration::MAX);
+    let expires = now
+        .saturating_add(length.saturating_add(MARGIN))
+        .unwrap_or(Timestamp::MAX);
+    // The API has times to the second.
+    let expires = Timestamp::from_second(expires.as_second()).unwrap_or(expires);
+    let selectors = devices.iter().cloned().map(DeviceSelector::from);
+    let choice = Choice::of_selectors(selectors.collect(), Some(taint(&pod.uid)));
+    let notes = RuleAnnotations {
+        reason: Some(format!("room for pod {}", pod.name)),
+        labels: vec![(RuleMetadata::MAKE_ROOM.to_owned(), pod.uid.to_string())],
+        ..RuleAnnotations::default()
+    };
+    let mut drafts = notes.drafts(&choice, Vec::new())?;
+    for draft in &mut drafts {
+        let expires = (RuleMetadata::EXPIRES.to_owned(), expires.to_string());
+        draft.annotations.extend([expires]);
+    }
+    Ok(drafts)
+}
+
+/// The steps that create or update the rules for the pod with this UID. An existing rule of the same name is updated only
+/// if an earlier run created it for this pod.
+///
+/// # Errors
+///
+/// An existing rule cannot become the wanted one.
+pub fn room_steps(
+    drafts: Vec<RuleDraft>,
+    rules: &[DeviceTaintRule],
+    uid: &Uid,
+    semantics: &Semantics,
+    now: Timestamp,
+) -> Result<Vec<AddStep>, Failure> {
+    let mut steps = Vec::new();
+    for draft in drafts {
+        let existing = rules.iter().find(|rule| rule.name.as_str() == draft.name);
+        let is_ours = existing.and_then(kept_for) == Some(uid.as_str());
+        let terms = Terms {
+            existing: if is_ours {
+                Existing::Overwritten
+            } else {
+                Existing::Kept
+            },
+            semantics,
+            now,
+        };
+        steps.extend(add(vec![draft], rules, &terms)?);
+    }
+    Ok(steps)
+}
+
+/// The requests of `claim` that do not tolerate the taint for the pod, with its name.
+pub fn lacking(claim: &ResourceClaim, uid: &Uid) -> Vec<String> {
+    let covered = |terms: &RequestTerms| covers(&terms.tolerations, uid);
+    let requests = claim.spec.iter().flat_map(|spec| &spec.requests);
+    let names = requests.flat_map(|request| match &request.kind {
+        RequestKind::Exactly(terms) if covered(terms) => Vec::new(),
+        RequestKind::FirstAvailable(all) => all
+            .iter()
+            .filter(|(_, terms)| !covered(terms))
+            .map(|(name, _)| format!("{}/{name}", request.name))
+            .collect(),
+        // A request of a newer API may have tolerations that were not read. The taint could keep out the pod
+        // itself, so it counts as lacking.
+        RequestKind::Exactly(_) | RequestKind::Unknown => vec![request.name.to_string()],
+    });
+    names
+        .map(|request| format!("claim {}: request {request}", claim.name))
+        .collect()
+}
+
+/// True if one of the tolerations covers the taint for the pod with this UID.
+pub fn covers(tolerations: &[Toleration], uid: &Uid) -> bool {
+    let taint = taint(uid);
+    tolerations.iter().any(|it| tolerates(it, &taint))
+}
+
+/// Refuses claims that do not tolerate the taint.
+///
+/// # Errors
+///
+/// There are such requests.
+pub fn refuse_lacking(lacking: &[String]) -> Result<(), Failure> {
+    if lacking.is_empty() {
+        return Ok(());
+    }
+    let refused = Failure::refused(
+        "the pod's claims do not tolerate the taint that would keep devices for it; nothing was changed",
+    );
+    let refused = lacking.iter().fold(refused, Failure::detail);
+    let snippet = format!(
+        "in the ResourceClaimTemplate, add to `exactly` of each request, or to each entry of `firstAvailable`: \
+        tolerations: [{{key: {TAINT_KEY}, operator: Exists, effect: {}}}]",
+        Effect::NoSchedule
+    );
+    Err(refused.detail(snippet).hint(
+        "to evict pods without keeping their devices, so that another pod may get them first: --without-toleration",
+    ))
 }

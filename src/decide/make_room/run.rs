@@ -6,10 +6,10 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use super::candidates::explain_pod;
 use super::plan::RoomPlan;
-use super::rules::kept_for;
-use super::waiting_pod::explain_pod;
-use crate::decide::refused_evictions::{EvictionReply, RefusedEvictions};
+use crate::decide::drain::rule_change;
+use crate::decide::drain::{EvictionReply, RefusedEvictions};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{
     DeviceId, DeviceTaintRule, NamespacedName, NodeName, Pod, ResourceClaim, Snapshot, Uid,
@@ -102,7 +102,7 @@ impl RoomFacts {
             devices: claims.clone().filter(own).flat_map(results).collect(),
             remaining: remaining(plan, view.snapshot),
             competitors: competitors.collect(),
-            interference: interference(view),
+            interference: rule_change(view.rules, &view.snapshot.rules),
         }
     }
 
@@ -130,25 +130,6 @@ fn remaining(plan: &RoomPlan, snapshot: &Snapshot) -> Vec<(NamespacedName, Uid, 
         (pod.name.clone(), pod.uid.clone(), is_leaving)
     })
     .collect()
-}
-
-/// Change of one of the rules by another user or program.
-fn interference(view: &RoomView<'_>) -> Option<String> {
-    view.rules.iter().find_map(|rule| {
-        let name = &rule.name;
-        let mut known = view.snapshot.rules.iter();
-        let Some(now) = known.find(|now| now.name == *name) else {
-            return Some(format!("rule {name} was removed"));
-        };
-        if now.uid != rule.uid {
-            return Some(format!("rule {name} was removed and recreated"));
-        }
-        let is_other = now.selector != rule.selector
-            || kept_for(now) != kept_for(rule)
-            || now.taint.value != rule.taint.value
-            || now.taint.effect != rule.taint.effect;
-        is_other.then(|| format!("rule {name} was changed"))
-    })
 }
 
 /// Next step of a run.
@@ -242,10 +223,8 @@ impl RoomRun {
                 self.refused.remove(uid);
                 self.accepted.insert(uid.clone());
             }
-            EvictionReply::Refused(message) => self.refused.refuse(uid, message, elapsed),
             // A pod that is terminating by the next look is not evicted again.
-            EvictionReply::Unknown => {
-                let message = "no valid response from the server".to_owned();
+            EvictionReply::Refused(message) | EvictionReply::Unknown(message) => {
                 self.refused.refuse(uid, message, elapsed);
             }
         }
@@ -279,23 +258,20 @@ impl RoomEnd {
         let failure = |status, message: String| Err(Failure::new(status, message));
         match self {
             Self::Scheduled(node, devices) => {
-                let devices: Vec<String> = devices.iter().map(DeviceId::to_string).collect();
                 let scheduled = format!("pod {pod} is scheduled on node {node}");
                 // Devices that the scheduler freed by preemption may be unknown yet.
-                Ok(match devices.as_slice() {
-                    [] => scheduled,
-                    devices => format!("{scheduled} with {}", few(devices)),
+                Ok(match devices.is_empty() {
+                    true => scheduled,
+                    false => format!("{scheduled} with {}", few(devices)),
                 })
             }
             Self::Lost(competitors) => {
                 let message = format!("another claim got the devices that pod {pod} needs");
-                let failure = Failure::new(ExitStatus::TimedOut, message);
-                Err(competitors.iter().cloned().fold(failure, Failure::detail))
+                Err(Failure::new(ExitStatus::TimedOut, message).with_details(competitors))
             }
             Self::TimedOut(left) => {
                 let message = format!("pod {pod} was not scheduled in time");
-                let failure = Failure::new(ExitStatus::TimedOut, message);
-                let failure = left.iter().cloned().fold(failure, Failure::detail);
+                let failure = Failure::new(ExitStatus::TimedOut, message).with_details(left);
                 let explain = explain_pod(pod);
                 Err(failure.hint(format!("to see why it is pending: `{explain}`")))
             }

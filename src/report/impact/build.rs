@@ -17,7 +17,7 @@ use crate::assess::{
     Assessed, Basis, CountSubject, DeviceBasis, DisruptionFacts, Guard, Limits, PodAssessment,
     ReportCompleteness, TaintCounts, Wholes, defects,
 };
-use crate::decide::publish::{ControllerAnswer, OtherTreatment};
+use crate::decide::publish::ControllerAnswer;
 use crate::engine::{
     self, DeviceImpact, Impact, PodImpact, ProposedTaint, RuleImpact, Selection, Semantics,
 };
@@ -90,17 +90,6 @@ impl ImpactReport {
     pub fn set_answers(&mut self, answers: Vec<ControllerAnswer>) {
         self.published_rules = answers.iter().map(Published::from).collect();
         self.answers = answers;
-    }
-
-    /// Messages of the controller for each taint if it treated pods with extended resources as in `other`.
-    pub fn other_treatment(&self, other: &Self) -> Vec<OtherTreatment> {
-        let taints = self.proposed_taints.iter().zip(&other.proposed_taints);
-        let other = taints.map(|(here, there)| OtherTreatment {
-            message: there.controller_message.clone(),
-            evicts_more: there.counts.evicted_pod_count.counted()
-                > here.counts.evicted_pod_count.counted(),
-        });
-        other.collect()
     }
 
     /// True if a guard forbids the change.

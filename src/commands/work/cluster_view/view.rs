@@ -10,7 +10,7 @@ use crate::assess::{Basis, DeviceBasis, Guard};
 use crate::cluster::{Detail, EarlyInputs, ReadMore, preferred_version};
 use crate::commands::work::connect::Live;
 use crate::decide::choice;
-use crate::decide::existing_rules::{rule_named, rules_in};
+use crate::decide::chooser::{rule_named, rules_in};
 use crate::decide::identity::other_hardware;
 use crate::decide::version::release_of;
 use crate::engine::{self, DeviceImpact, Impact, ProposedTaint, Selection, Semantics};
@@ -247,16 +247,6 @@ impl ClusterView<Disruption> {
     pub(crate) fn report(&self, proposed: &[ProposedTaint], guards: &[Guard]) -> ImpactReport {
         self.basis().report(proposed, guards)
     }
-
-    /// Report of the `proposed` taints under another behavior of Kubernetes.
-    pub(crate) fn report_under(
-        &self,
-        semantics: &Semantics,
-        proposed: &[ProposedTaint],
-    ) -> ImpactReport {
-        let basis = self.basis().with_semantics(semantics);
-        basis.report(proposed, &[])
-    }
 }
 
 #[cfg(test)]
@@ -284,10 +274,6 @@ mod tests {
         fn report(&self) -> NotRead {
             NotRead
         }
-
-        fn report_under(&self) -> NotRead {
-            NotRead
-        }
     }
 
     impl<Read: ReadState> Otherwise for ClusterView<Read> {}
@@ -297,14 +283,13 @@ mod tests {
     /// This does not compile: the view needs more than it has read.
     #[test]
     fn verdicts_on_pods_that_were_not_read_do_not_compile() {
-        let of_devices: [Refused<Devices>; 5] = [
+        let of_devices: [Refused<Devices>; 4] = [
             |view| view.pods(),
             |view| view.basis(),
             |view| view.impact(),
             |view| view.report(),
-            |view| view.report_under(),
         ];
-        let of_pods: [Refused<Pods>; 2] = [|view| view.report(), |view| view.report_under()];
-        assert_eq!((of_devices.len(), of_pods.len()), (5, 2));
+        let of_pods: [Refused<Pods>; 1] = [|view| view.report()];
+        assert_eq!((of_devices.len(), of_pods.len()), (4, 1));
     }
 }

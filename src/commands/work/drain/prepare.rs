@@ -1,45 +1,40 @@
 //! The units of a drain, its rules, and its pods before anything is tainted.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use jiff::Timestamp;
-
-use super::permission::{check_evictions, refuse_missing_permissions};
+use super::units::object_version;
 use crate::assess::{Basis, DeviceBasis, Sibling};
-use crate::cluster::{NodeDetail, WriteMode};
+use crate::cluster::{
+    AccessQuery, NodeDetail, Permission, Purpose, WriteAnswer, WriteMode, restart,
+};
 use crate::commands::context::Context;
+use crate::commands::work::access::{refuse_missing, try_evictions};
+use crate::commands::work::connect::failed;
 use crate::commands::work::mutation_context::MutationContext;
-use crate::decide::approval::EvictionMethod;
+use crate::decide::change_log::DryRun;
 use crate::decide::choice::{
-    Choice, ChoiceBasis, DeviceArguments, DeviceFilterFlags, Purpose, refuse_unmatched,
+    self, Choice, ChoiceBasis, DeviceArguments, DeviceFilterFlags, refuse_unmatched,
 };
 use crate::decide::drain::{
-    DrainLimits, DrainPlan, DrainTerms, Inclusions, RestartProgress, RestartState, Unit, UnitKind,
-    UnitPod, drain_replacements, drain_taint, pods_of, restart_states, tainted_since, units,
-    unread, workload_states,
+    DrainOptions, DrainPlan, DrainTerms, IncludedClass, RestartProgress, RestartState, Unit,
+    UnitKind, UnitPod, drain_replacements, drain_taint, pods_of, restart_states, tainted_since,
+    units, unread, workload_states,
 };
 use crate::decide::identity::with_identities;
-use crate::decide::proposal::{Drains, NamedOwners, ProposedRule};
+use crate::decide::proposal::{EvictedPods, Evictions, ProposedRule};
 use crate::decide::{AddStep, Existing, Proposal, Terms, add};
-use crate::engine::{self, Impact, ProposedTaint};
+use crate::engine;
+use crate::engine::{Impact, ProposedTaint};
 use crate::error::Failure;
-use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule, Effect, Pod, Taint, Uid};
+use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule, Effect, Kind, Pod, Taint, Uid};
 use crate::naming::phrase::few;
+use jiff::Timestamp;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// Flags and arguments of a drain.
-pub(crate) struct DrainRequest {
-    /// Devices.
+/// A drain, as it is asked for.
+pub(crate) struct DrainRequest<'a> {
     pub(crate) targets: Vec<String>,
-    /// Nodes.
     pub(crate) nodes: Vec<String>,
-    /// Selects also devices that use the same counters.
-    pub(crate) with_partitions: bool,
-    pub(crate) kind: UnitKind,
-    pub(crate) name: Option<String>,
-    pub(crate) reason: Option<String>,
-    pub(crate) limits: DrainLimits,
-    /// Mode of changes; absent if they are not sent.
-    pub(crate) mode: Option<WriteMode>,
+    pub(crate) options: &'a DrainOptions,
+    pub(crate) dry_run: DryRun,
 }
 
 /// The work of a drain.
@@ -62,25 +57,25 @@ pub(crate) struct CheckedDrain {
     restarts: BTreeMap<Uid, RestartState>,
 }
 
-impl DrainRequest {
+impl DrainRequest<'_> {
     /// The selected devices: one choice for each node, or one for all devices.
     pub(crate) fn choices(&self) -> Result<Vec<Choice>, Failure> {
-        let choice = |node: Option<&String>| {
+        let parse = |node: Option<&String>| {
             let arguments = DeviceArguments {
                 arguments: self.targets.clone(),
                 filters: DeviceFilterFlags {
                     node: node.cloned(),
-                    with_partitions: self.with_partitions,
+                    with_partitions: self.options.with_partitions,
                     ..DeviceFilterFlags::default()
                 },
                 ..DeviceArguments::default()
             };
-            Choice::parse(&arguments, Purpose::Choose)
+            Choice::parse(&arguments, choice::Purpose::Choose)
         };
         if self.nodes.is_empty() {
-            return Ok(vec![choice(None)?]);
+            return Ok(vec![parse(None)?]);
         }
-        self.nodes.iter().map(|node| choice(Some(node))).collect()
+        self.nodes.iter().map(|node| parse(Some(node))).collect()
     }
 
     /// The selected devices.
@@ -127,9 +122,15 @@ impl DrainRequest {
         rules: &[DeviceTaintRule],
         basis: &DeviceBasis<'_>,
     ) -> Result<PreparedDrain, Failure> {
-        let units = units(devices, self.kind, basis)?;
+        let options = self.options;
+        let default = match self.nodes.is_empty() {
+            true => UnitKind::Device,
+            false => UnitKind::Node,
+        };
+        let units = units(devices, options.unit.unwrap_or(default), basis)?;
         let nodes: BTreeSet<String> = self.nodes.iter().cloned().collect();
-        let terms = DrainTerms::new(self.name.as_deref(), self.reason.clone(), &nodes, devices)?;
+        let (name, reason) = (options.name.as_deref(), options.reason.clone());
+        let terms = DrainTerms::new(name, reason, &nodes, devices)?;
         let existing = Terms {
             existing: Existing::Kept,
             semantics: basis.semantics,
@@ -155,7 +156,7 @@ impl DrainRequest {
         mutation: &MutationContext,
     ) -> Result<CheckedDrain, Failure> {
         // A dry run by this plugin sends nothing that could change anything.
-        if self.mode.is_some() {
+        if self.dry_run != DryRun::Client {
             refuse_missing_permissions(mutation).await?;
         }
         let proposed = prepared.as_evicting(mutation.view.now);
@@ -164,7 +165,7 @@ impl DrainRequest {
         // Also whether nodes are cordoned.
         let view = view.with_places(NodeDetail::Whole).await?;
         let checked = self.assess(prepared, &view.basis())?;
-        if self.mode.is_some() {
+        if self.dry_run != DryRun::Client {
             check_evictions(&checked.leaving, &checked.restarts, mutation).await?;
         }
         Ok(checked)
@@ -172,22 +173,22 @@ impl DrainRequest {
 
     /// The pods of the drain, and reasons to refuse it.
     fn assess(&self, prepared: &PreparedDrain, basis: &Basis<'_>) -> Result<CheckedDrain, Failure> {
-        let limits = &self.limits;
+        let limits = &self.options.limits;
         let reading = basis.reading;
         let proposed = prepared.as_evicting(basis.now);
         let impact = basis.impact(&proposed);
         let pods = pods_of(&impact, basis);
         let (_, unknown) = workload_states(&reading.snapshot.pods, reading);
         let unread: Vec<String> = unread(reading).into_iter().chain(unknown).collect();
-        let of_leaving = leaving(&impact, &pods, limits.included);
+        let of_leaving = leaving(&impact, &pods, &limits.include);
         let existing = prepared.existing();
         // An earlier run began with the same units, so pods may wait for devices already.
         let replacements = existing.is_empty().then(|| {
-            let by_taint = self.limits.force_after.is_some();
+            let by_taint = self.options.limits.force;
             drain_replacements(&of_leaving, &proposed, by_taint, basis)
         });
         let mut restarts = BTreeMap::new();
-        if limits.restarts {
+        if limits.restart {
             let since = tainted_since(&existing);
             let pods: Vec<&Pod> = of_leaving.pods.iter().map(|found| found.pod).collect();
             restarts = restart_states(pods, reading, since);
@@ -210,7 +211,7 @@ impl DrainRequest {
         let lines = plan.lines();
         let (leaving, kept): (Vec<UnitPod>, Vec<UnitPod>) = pods
             .into_iter()
-            .partition(|pod| pod.is_evicted(limits.included));
+            .partition(|pod| pod.is_evicted(&limits.include));
         Ok(CheckedDrain {
             lines,
             leaving,
@@ -220,29 +221,20 @@ impl DrainRequest {
     }
 
     pub(crate) fn proposal(&self, prepared: &PreparedDrain, checked: &CheckedDrain) -> Proposal {
-        let lines = checked.lines.clone();
-        let names: Vec<String> = prepared
-            .units
-            .iter()
-            .map(|unit| unit.name.clone())
-            .collect();
-        let is_forced = self.limits.force_after.is_some();
+        let names = prepared.units.iter().map(|unit| &unit.name);
+        let is_forced = self.options.limits.force;
+        let kept = match is_forced || prepared.is_raised() {
+            true => BTreeSet::new(),
+            false => checked.kept.clone(),
+        };
+        let rules = prepared.all_steps().map(ProposedRule::from).collect();
         Proposal {
-            rules: prepared.all_steps().map(ProposedRule::from).collect(),
-            action: format!("Drain {}", few(&names)),
-            whose: NamedOwners::All,
-            is_noted_before: false,
-            patience: None,
-            drains: Some(if is_forced || prepared.is_raised() {
-                Drains::ByTaint(lines)
-            } else {
-                Drains::ByEviction(lines, checked.kept.clone())
+            evictions: Some(Evictions {
+                lines: checked.lines.clone(),
+                is_forced,
+                pods: EvictedPods::AllExcept(kept),
             }),
-            eviction: if is_forced {
-                EvictionMethod::Forced
-            } else {
-                EvictionMethod::EvictionApi
-            },
+            ..Proposal::new(rules, format!("Drain {}", few(names)))
         }
     }
 }
@@ -267,7 +259,7 @@ impl PreparedDrain {
     /// True if an earlier run has given a rule effect NoExecute.
     fn is_raised(&self) -> bool {
         self.all_steps()
-            .any(|step| step.draft().taint.effect == Effect::NoExecute)
+            .any(|step| step.draft.taint.effect == Effect::NoExecute)
     }
 
     /// The taints of its units, as if they evicted the pods.
@@ -291,10 +283,50 @@ fn as_evicting(
 }
 
 /// The pods of `impact` that are evicted.
-fn leaving<'a>(impact: &Impact<'a>, pods: &[UnitPod], included: Inclusions) -> Impact<'a> {
+fn leaving<'a>(impact: &Impact<'a>, pods: &[UnitPod], included: &[IncludedClass]) -> Impact<'a> {
     let leaving = pods.iter().filter(|pod| pod.is_evicted(included));
     let uids: BTreeSet<&Uid> = leaving.map(|pod| &pod.uid).collect();
     let mut impact = impact.clone();
     impact.pods.retain(|found| uids.contains(&found.pod.uid));
     impact
+}
+
+/// Asks for the permissions to change rules, and to list pods: without the list, replacements are not found.
+pub(super) async fn refuse_missing_permissions(mutation: &MutationContext) -> Result<(), Failure> {
+    // `get` for a response that is lost.
+    let rules = ["create", "get", "patch"].map(|verb| Permission::new(verb, Kind::DeviceTaintRule));
+    let permissions = rules
+        .into_iter()
+        .chain([Permission::new("list", Kind::Pod)]);
+    let queries = permissions.map(|permission| AccessQuery {
+        permission,
+        namespace: None,
+    });
+    refuse_missing(queries, Purpose::Drain, &mutation.live()?.client).await
+}
+
+/// Tries an eviction in each namespace, and the restart of each Deployment, by requests that are not carried out.
+pub(super) async fn check_evictions(
+    leaving: &[UnitPod],
+    restarts: &BTreeMap<Uid, RestartState>,
+    mutation: &MutationContext,
+) -> Result<(), Failure> {
+    let client = &mutation.live()?.client;
+    let unchanged = |failure: Failure| failure.detail("nothing was changed");
+    try_evictions(leaving.iter().map(|pod| (&pod.name, &pod.uid)), client).await?;
+    for (uid, state) in restarts {
+        let on = object_version(uid, state);
+        let at = mutation.view.now;
+        let tried = restart(client, &state.owner, &on, at, WriteMode::DryRun).await;
+        match tried.map_err(|error| unchanged(failed(error)))? {
+            WriteAnswer::Accepted | WriteAnswer::Outdated => {}
+            WriteAnswer::Refused(message) => {
+                let owner = state.describe();
+                let text = format!("{owner} cannot be restarted: {message}");
+                return Err(unchanged(Failure::refused(text)));
+            }
+            WriteAnswer::Unknown(error) => return Err(unchanged(failed(error))),
+        }
+    }
+    Ok(())
 }

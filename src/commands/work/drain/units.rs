@@ -4,33 +4,33 @@
 //! claim holds them. The wait is needed for the end: a force-deleted pod is gone from the API, although its device may
 //! not be released, and only a watch shows that.
 
-use std::cell::RefCell;
-use std::future::pending;
-use std::time::Duration;
-
-use tokio::time::{Instant, sleep};
-
-use super::act::PodLines;
-use super::look::look;
 use super::prepare::PreparedDrain;
-use crate::cluster::Detail;
+use crate::cluster::{
+    Detail, ObjectVersion, WriteAnswer, WriteMode, read_optional, read_workloads, restart,
+};
 use crate::commands::context::Context;
-use crate::commands::work::changer::Changer;
+use crate::commands::work::access::evict_pod;
+use crate::commands::work::changer::{Changer, stopped};
 use crate::commands::work::cluster_view::ClusterView;
-use crate::commands::work::connect::failed;
-use crate::commands::work::mutation_context::MutationContext;
-use crate::commands::work::resolve_rules::by_name;
-use crate::commands::work::stopped::stopped;
+use crate::commands::work::connect::{Live, failed};
+use crate::commands::work::mutation_context::{MutationContext, by_name};
 use crate::commands::work::wait::{LastLook, ProgressLine, Wait, WaitEnd, WaitResult};
 use crate::decide::drain::{
-    DrainLimits, DrainRun, DrainStep, IdleWait, SETTLE, UnitEnd, UnitResult, interrupted,
-    rules_as_made,
+    DrainLimits, DrainRun, DrainStep, EvictionReply, IdleWait, RestartState, SETTLE, UnitEnd,
+    UnitFacts, UnitPod, UnitResult, as_evicting, interrupted, is_raised, pods_of, refusal_line,
+    restart_states, rule_change, rules_as_made, tainted_since, unread, workload_states,
 };
-use crate::decide::{AddStep, RuleDraft};
+use crate::decide::proposal::escalates_again;
+use crate::decide::{AddStep, RuleDraft, RulePatch};
 use crate::engine::settle::{AdminAccess, Goal, Patience};
 use crate::error::Failure;
-use crate::model::DeviceTaintRule;
+use crate::model::{DeviceTaintRule, Effect, NamespacedName, PodDisruptionBudget, Uid};
 use crate::report::blocker::Blocker;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::pending;
+use std::time::Duration;
+use tokio::time::{Instant, sleep};
 
 /// Longest time between two reads of a unit.
 const LOOK: Duration = Duration::from_secs(1);
@@ -38,7 +38,7 @@ const LOOK: Duration = Duration::from_secs(1);
 /// A drain whose devices are tainted.
 pub(crate) struct UnitDrain<'a> {
     pub(crate) prepared: &'a PreparedDrain,
-    pub(crate) limits: DrainLimits,
+    pub(crate) limits: &'a DrainLimits,
     pub(crate) mutation: &'a MutationContext,
     pub(crate) context: &'a Context,
     /// Start of the drain.
@@ -59,15 +59,12 @@ impl UnitDrain<'_> {
     /// # Errors
     ///
     /// When the cluster cannot be read, or refuses a change.
-    pub(crate) async fn drain(
-        &self,
-        changer: &mut Changer<'_>,
-    ) -> Result<Vec<UnitResult>, Failure> {
+    pub(crate) async fn drain(&self, changer: &Changer<'_>) -> Result<Vec<UnitResult>, Failure> {
         let name = &self.prepared.terms.name;
-        self.context.ledger.advise(interrupted(name));
+        self.context.log.advise(interrupted(name));
         // The scheduler may still place pods whose device it chose before it observed the taints.
         sleep(SETTLE).await;
-        let mut run = DrainRun::new(self.limits, self.prepared.is_resumed());
+        let mut run = DrainRun::new(self.limits.clone(), self.prepared.is_resumed());
         let mut results = Vec::new();
         for (unit, steps) in self.prepared.units.iter().zip(&self.prepared.steps) {
             run.begin_unit(self.began.elapsed());
@@ -89,7 +86,7 @@ impl UnitDrain<'_> {
         unit: &str,
         steps: &[AddStep],
         run: &mut DrainRun,
-        changer: &mut Changer<'_>,
+        changer: &Changer<'_>,
     ) -> Result<UnitResult, Failure> {
         let result = |end, evicted, staying| UnitResult {
             unit: unit.to_owned(),
@@ -97,7 +94,7 @@ impl UnitDrain<'_> {
             evicted,
             staying,
         };
-        let drafts: Vec<&RuleDraft> = steps.iter().map(AddStep::draft).collect();
+        let drafts: Vec<&RuleDraft> = steps.iter().map(|step| &step.draft).collect();
         let names: Vec<String> = drafts.iter().map(|draft| draft.name.clone()).collect();
         let found = by_name(&names, self.mutation.rules()?)
             .await
@@ -143,7 +140,7 @@ impl UnitDrain<'_> {
         mut rules: Vec<DeviceTaintRule>,
         run: &mut DrainRun,
         beside: &BesideWait,
-        changer: &mut Changer<'_>,
+        changer: &Changer<'_>,
     ) -> Result<(UnitEnd, usize), Failure> {
         let mut lines = PodLines::default();
         loop {
@@ -155,7 +152,7 @@ impl UnitDrain<'_> {
             self.show_evicted(&facts, &mut lines);
             let pods = facts.pods.len();
             let left = format!("pods on the devices of the current unit: {pods}");
-            self.context.ledger.left(&left);
+            self.context.log.left(&left);
             if let Some(hint) = run.hint(&facts, self.began.elapsed()) {
                 changer.note(hint);
             }
@@ -214,6 +211,156 @@ impl BesideWait {
 
 fn messages(left: &[Blocker]) -> Vec<String> {
     left.iter().map(|left| left.message.clone()).collect()
+}
+
+/// Lines about pods that were printed.
+#[derive(Default)]
+pub(super) struct PodLines {
+    /// Pods whose eviction was announced.
+    begun: BTreeSet<Uid>,
+    /// The refusal of each pod.
+    refused: BTreeMap<Uid, String>,
+    /// Pods that were evicted and were not gone yet.
+    leaving: BTreeMap<Uid, NamespacedName>,
+}
+
+impl UnitDrain<'_> {
+    /// Evicts a pod; a refusal that stays the same is printed once.
+    pub(super) async fn evict(
+        &self,
+        pod: &UnitPod,
+        lines: &mut PodLines,
+    ) -> Result<EvictionReply, Failure> {
+        let printer = &self.context.printer;
+        let name = &pod.name;
+        if lines.begun.insert(pod.uid.clone()) {
+            printer.note(&format!("evicting pod {name}"));
+        }
+        let client = &self.mutation.live()?.client;
+        let reply = evict_pod(client, name, &pod.uid, None).await?;
+        match &reply {
+            EvictionReply::Accepted => drop(lines.leaving.insert(pod.uid.clone(), name.clone())),
+            EvictionReply::Gone => {}
+            EvictionReply::Refused(message) => {
+                let line = refusal_line(pod, message);
+                if lines.refused.get(&pod.uid) != Some(&line) {
+                    printer.note(&format!("{line}, trying again"));
+                    lines.refused.insert(pod.uid.clone(), line);
+                }
+            }
+            EvictionReply::Unknown(error) => printer.warn(&format!(
+                "cannot tell whether pod {name} was evicted: {error}; checking again"
+            )),
+        }
+        Ok(reply)
+    }
+
+    /// Restarts a Deployment, or notes that it cannot be.
+    pub(super) async fn restart(
+        &self,
+        owner: &Uid,
+        facts: &UnitFacts,
+        rules: &[DeviceTaintRule],
+        run: &mut DrainRun,
+    ) -> Result<(), Failure> {
+        let (client, printer) = (&self.mutation.live()?.client, &self.context.printer);
+        let Some(state) = facts.restarts.get(owner) else {
+            return Ok(());
+        };
+        let name = state.describe();
+        // Later looks recognize the restart by this time: it must not be before the taints.
+        let Some(at) = client.server_time().max(tainted_since(rules)) else {
+            printer.warn(&format!("{name} is not restarted: the time is unknown"));
+            run.cannot_restart(owner);
+            return Ok(());
+        };
+        let on = object_version(owner, state);
+        let answer = restart(client, &state.owner, &on, at, WriteMode::Store).await;
+        match answer.map_err(failed)? {
+            WriteAnswer::Accepted => printer.note(&format!("restarted {name}")),
+            // It is read again before the next try.
+            WriteAnswer::Outdated => return Ok(()),
+            WriteAnswer::Refused(message) => {
+                printer.warn(&format!("{name} cannot be restarted: {message}"));
+                run.cannot_restart(owner);
+                return Ok(());
+            }
+            WriteAnswer::Unknown(error) => printer.warn(&format!(
+                "cannot tell whether {name} was restarted: {error}; checking again"
+            )),
+        }
+        run.restarted(owner, self.began.elapsed());
+        Ok(())
+    }
+
+    /// Gives the rules effect NoExecute, which was approved before the drain began.
+    pub(super) async fn raise(
+        &self,
+        rules: &mut [DeviceTaintRule],
+        changer: &Changer<'_>,
+    ) -> Result<(), Failure> {
+        let to = Effect::NoExecute;
+        for rule in rules.iter_mut().filter(|rule| rule.taint.effect != to) {
+            let now = self.mutation.live()?.client.server_time();
+            let patch = RulePatch::effect(&to, &self.mutation.view.semantics, now);
+            let again = |found: Option<&DeviceTaintRule>| escalates_again(found, &to);
+            if let Some(stored) = changer.patch(rule, &patch, again).await? {
+                *rule = stored.fact;
+            }
+        }
+        Ok(())
+    }
+
+    /// Prints which evicted pods are gone.
+    pub(super) fn show_evicted(&self, facts: &UnitFacts, lines: &mut PodLines) {
+        let there: BTreeSet<&Uid> = facts.pods.iter().map(|pod| &pod.uid).collect();
+        lines.leaving.retain(|uid, name| {
+            let is_there = there.contains(uid);
+            if !is_there {
+                // As `kubectl drain` prints it.
+                let line = format!("pod/{} evicted", name.name);
+                self.context.printer.note(&line);
+            }
+            is_there
+        });
+    }
+}
+
+/// The version of the Deployment that was decided on.
+pub(super) fn object_version(uid: &Uid, state: &RestartState) -> ObjectVersion {
+    ObjectVersion {
+        uid: uid.to_string(),
+        resource_version: state.resource_version.clone(),
+    }
+}
+
+/// Facts about a unit now; `made` are its rules as this run left them, and `wait` observes its devices.
+pub(super) async fn look(
+    live: &Live,
+    made: &[DeviceTaintRule],
+    wait: IdleWait,
+) -> Result<UnitFacts, Failure> {
+    let view = ClusterView::of(live.clone(), Detail::Names).await?;
+    let change = rule_change(made, view.rules()?);
+    let proposed = as_evicting(made, view.now);
+    let mut view = view.with_pods_of(&proposed).await?;
+    let Live { client, served } = live;
+    // Budgets decide the order of pods, and workloads show whether their pods are ready.
+    let read = read_optional::<PodDisruptionBudget>(client, served, view.reading).await;
+    let read = Box::pin(read_workloads(client, served, read.map_err(failed)?)).await;
+    view.reading = read.map_err(failed)?;
+    let pods = pods_of(&view.impact(&proposed), &view.basis());
+    let reading = &view.reading;
+    let (workloads, unknown) = workload_states(&reading.snapshot.pods, reading);
+    Ok(UnitFacts {
+        change,
+        is_raised: is_raised(made),
+        pods,
+        workloads,
+        restarts: restart_states(&reading.snapshot.pods, reading, tainted_since(made)),
+        unread: unread(reading).into_iter().chain(unknown).collect(),
+        wait,
+    })
 }
 
 #[cfg(test)]

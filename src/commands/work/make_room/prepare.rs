@@ -1,20 +1,18 @@
 //! The pod, the pods that use devices which could serve it, and the plan.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use crate::cluster::{AccessQuery, NodeDetail, Permission, PodQuery, PodQueryResult, Purpose};
 use crate::commands::work::access::{refuse_missing, try_evictions};
 use crate::commands::work::cluster_view::{ClusterView, ReadState};
 use crate::commands::work::mutation_context::MutationContext;
-use crate::decide::approval::EvictionMethod;
 use crate::decide::explain_targets::{no_such_pod, the_one};
 use crate::decide::make_room::{
-    Beneficiary, Eligibility, RoomInput, RoomLimits, RoomPlan, RoomTarget, WaitingPod, allocated,
-    candidates, drafts, eligibility, lacking, left_of, plan, refuse_lacking, refuse_unread,
-    reserved, rivals, room_steps, taint,
+    Beneficiary, Eligibility, RoomInput, RoomOptions, RoomPlan, WaitingPod, allocated, candidates,
+    drafts, eligibility, lacking, left_of, plan, refuse_lacking, refuse_unread, reserved, rivals,
+    room_steps, taint,
 };
-use crate::decide::proposal::{Drains, NamedEvictions, NamedOwners, ProposedRule};
+use crate::decide::proposal::{EvictedPods, Evictions, ProposedRule};
 use crate::decide::{AddStep, Proposal};
 use crate::engine::ProposedTaint;
 use crate::engine::allocator::room::{RoomQuestion, relevant_devices};
@@ -24,17 +22,14 @@ use crate::model::{
     Pod, Taint, Uid,
 };
 use crate::naming::phrase::few;
+use crate::naming::subject::TypedName;
 
-/// Flags and arguments of the command.
+/// A request for room.
 #[derive(Clone, Debug)]
 pub(crate) struct RoomRequest {
-    pub(crate) target: RoomTarget,
-    pub(crate) limits: RoomLimits,
-    /// True if a taint keeps the devices for the pod.
-    pub(crate) has_taint: bool,
-    /// True if the question is answered beforehand.
+    pub(crate) target: TypedName,
+    pub(crate) options: RoomOptions,
     pub(crate) yes: bool,
-    pub(crate) timeout: Duration,
 }
 
 /// Result of the first look, before anything is changed.
@@ -86,7 +81,7 @@ impl RoomRequest {
 
     /// The pod, with its state.
     async fn find(&self, view: &ClusterView) -> Result<(Pod, Eligibility), Failure> {
-        let RoomTarget { namespace, name } = &self.target;
+        let TypedName { namespace, name } = &self.target;
         let pod = match namespace {
             Some(namespace) => {
                 let name = NamespacedName {
@@ -116,7 +111,7 @@ impl RoomRequest {
         view: ClusterView,
     ) -> Result<Prepared, Failure> {
         let view = view.with_found(std::slice::from_ref(&pod));
-        if self.has_taint {
+        if !self.options.without_toleration {
             let unallocated = waiting.unallocated(&view.device_basis());
             let lacking = unallocated.iter().flat_map(|it| lacking(it, &pod.uid));
             refuse_lacking(&lacking.collect::<Vec<_>>())?;
@@ -144,7 +139,7 @@ impl RoomRequest {
         let beneficiary = Beneficiary {
             pod: &pod,
             sharing: &waiting.sharing,
-            has_taint: self.has_taint,
+            has_taint: !self.options.without_toleration,
         };
         let input = RoomInput {
             waiting: &waiting,
@@ -152,21 +147,21 @@ impl RoomRequest {
             reserved: &reserved,
             basis: &view.basis(),
         };
-        let plan = plan(&pod, &input, self.limits)?;
+        let plan = plan(&pod, &input, self.options)?;
         let rivals = Box::pin(self.rivals(&pod, &plan, &view)).await?;
         let rules = view.rules()?;
-        let steps = if self.has_taint {
-            let drafts = drafts(&plan.set.tainted, &pod, view.now, self.timeout)?;
+        let steps = if !self.options.without_toleration {
+            let drafts = drafts(&plan.set.tainted, &pod, view.now, self.options.timeout)?;
             room_steps(drafts, rules, &pod.uid, &view.semantics, view.now)?
         } else {
             Vec::new()
         };
-        let lines = plan.lines(&pod.name, &rivals, self.has_taint);
+        let lines = plan.lines(&pod.name, &rivals, !self.options.without_toleration);
         Ok(Prepared {
             before: allocated(view.snapshot()),
             taken_over: left_of(rules, &pod.uid),
             taints: taints(&plan.held),
-            force: self.limits.force,
+            force: self.options.force,
             lines,
             steps,
             waiting,
@@ -182,17 +177,19 @@ impl RoomRequest {
         plan: &RoomPlan,
         view: &ClusterView<impl ReadState>,
     ) -> Result<Vec<Pod>, Failure> {
-        if !self.has_taint {
+        if self.options.without_toleration {
             return Ok(Vec::new());
         }
         let waits = |other: &Pod| other.node.is_none() && !other.claims.is_empty();
         let pending = view.find_pods(PodQuery::Chosen(None, &waits)).await?;
         let pending = found(pending, "a pending pod")?;
         let rivals = rivals(pod, &pending, &plan.set.devices, &view.device_basis());
-        let names: Vec<String> = rivals.iter().map(|it| it.name.to_string()).collect();
-        if self.yes && !self.limits.force && !names.is_empty() {
+        if self.yes && !self.options.force && !rivals.is_empty() {
             let why = "pending pods that tolerate the taint may get the devices first";
-            let why = format!("{why}: {}; nothing was changed", few(&names));
+            let why = format!(
+                "{why}: {}; nothing was changed",
+                few(rivals.iter().map(|it| &it.name))
+            );
             return Err(Failure::refused(why).hint("to evict pods nevertheless: --force"));
         }
         Ok(rivals)
@@ -215,23 +212,15 @@ fn found(pods: PodQueryResult, subject: &str) -> Result<Vec<Pod>, Failure> {
 impl Prepared {
     /// The rules and the evictions, for approval.
     pub(crate) fn proposal(&self) -> Proposal {
-        let pods = self.plan.pods.iter();
+        let rules = self.steps.iter().map(ProposedRule::from).collect();
+        let pods = self.plan.pods.iter().map(|pod| pod.uid.clone());
         Proposal {
-            rules: self.steps.iter().map(ProposedRule::from).collect(),
-            action: self.plan.action(&self.pod.name),
-            whose: NamedOwners::All,
-            is_noted_before: false,
-            patience: None,
-            drains: Some(Drains::Pods(NamedEvictions {
+            evictions: Some(Evictions {
                 lines: self.lines.clone(),
-                pods: pods.map(|pod| pod.uid.clone()).collect(),
-                taints: self.taints.clone(),
-            })),
-            eviction: if self.force {
-                EvictionMethod::Forced
-            } else {
-                EvictionMethod::EvictionApi
-            },
+                is_forced: self.force,
+                pods: EvictedPods::Only(pods.collect(), self.taints.clone()),
+            }),
+            ..Proposal::new(rules, self.plan.action(&self.pod.name))
         }
     }
 

@@ -5,16 +5,17 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 use super::prepare::Prepared;
-use crate::cluster::{Detail, PodQuery, PodQueryResult, WriteAnswer, WriteMode, delete_pod, evict};
+use crate::cluster::{Detail, PodQuery, PodQueryResult, delete_pod};
 use crate::commands::context::Context;
+use crate::commands::work::access::{evict_pod, reply};
 use crate::commands::work::changer::Changer;
 use crate::commands::work::cluster_view::{ClusterView, ReadState};
 use crate::commands::work::connect::{Live, failed};
+use crate::decide::drain::EvictionReply;
 use crate::decide::make_room::{
     PlannedEviction, PodProgress, RoomEnd, RoomFacts, RoomRun, RoomStep, RoomView, left_of,
     progress,
 };
-use crate::decide::refused_evictions::EvictionReply;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Pod, Uid};
 use crate::output::StatusLine;
@@ -64,7 +65,7 @@ impl RoomEvictions<'_> {
                 RoomStep::Wait => {
                     let left = run.left(&facts).join("; ");
                     let line = format!("waiting for pod {}: {left}", self.prepared.pod.name);
-                    self.context.ledger.left(&left);
+                    self.context.log.left(&left);
                     status.say(&line, &line);
                     sleep(LOOK).await;
                 }
@@ -109,12 +110,11 @@ impl RoomEvictions<'_> {
     }
 
     async fn evict(&self, pod: &PlannedEviction) -> Result<EvictionReply, Failure> {
-        let printer = &self.context.printer;
-        printer.note(&format!("evicting pod {}", pod.name));
+        let text = format!("evicting pod {}", pod.name);
+        self.context.printer.note(&text);
         let grace = pod.is_shortened.then_some(pod.grace_period_seconds);
-        let client = &self.live.client;
-        let answer = evict(client, &pod.name, &pod.uid, grace, WriteMode::Store).await;
-        Ok(self.reply(pod, answer.map_err(failed)?))
+        let reply = evict_pod(&self.live.client, &pod.name, &pod.uid, grace).await?;
+        Ok(self.told(pod, reply))
     }
 
     async fn delete(&self, pod: &PlannedEviction) -> Result<EvictionReply, Failure> {
@@ -122,18 +122,15 @@ impl RoomEvictions<'_> {
         self.context.printer.note(&text);
         let (client, grace) = (&self.live.client, pod.grace_period_seconds);
         let answer = delete_pod(client, &pod.name, &pod.uid, grace).await;
-        Ok(self.reply(pod, answer.map_err(failed)?))
+        Ok(self.told(pod, reply(answer.map_err(failed)?)))
     }
 
-    fn reply(&self, pod: &PlannedEviction, answer: WriteAnswer) -> EvictionReply {
-        let message = match answer {
-            WriteAnswer::Accepted | WriteAnswer::Outdated => return EvictionReply::Accepted,
-            WriteAnswer::Refused(message) => message,
-            WriteAnswer::Unknown(error) => format!("no valid response: {error}"),
-        };
-        let text = format!("pod {} is not evicted, trying again: {message}", pod.name);
-        self.context.printer.note(&text);
-        EvictionReply::Refused(message)
+    fn told(&self, pod: &PlannedEviction, reply: EvictionReply) -> EvictionReply {
+        if let EvictionReply::Refused(why) | EvictionReply::Unknown(why) = &reply {
+            let text = format!("pod {} is not evicted, trying again: {why}", pod.name);
+            self.context.printer.note(&text);
+        }
+        reply
     }
 }
 
@@ -184,7 +181,7 @@ pub(crate) async fn until_scheduled(
 pub(crate) async fn remove_left(
     uid: &Uid,
     was_stopped: bool,
-    changer: &mut Changer<'_>,
+    changer: &Changer<'_>,
 ) -> Result<(), Failure> {
     if was_stopped {
         sleep(IN_FLIGHT).await;
@@ -211,7 +208,7 @@ pub(crate) async fn remove_left(
 }
 
 /// Removes all rules for the pod with this UID; the failure of one does not keep the others.
-async fn try_remove(uid: &Uid, changer: &mut Changer<'_>) -> Result<(), Failure> {
+async fn try_remove(uid: &Uid, changer: &Changer<'_>) -> Result<(), Failure> {
     let listed = changer.listed().await.map_err(failed)?;
     let mut first: Option<Failure> = None;
     for rule in &left_of(&listed, uid) {
