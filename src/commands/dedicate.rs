@@ -8,14 +8,13 @@ use tokio::time::Instant;
 
 use super::context::Context;
 use super::flags::change::RehearsalArgs;
-use super::profile::{CommandProfile, NamespaceFilter, OF_A_DEDICATION};
 use super::work::connect::failed;
 use super::work::consent::{ask, introduce};
 use super::work::dedication::{DedicationObjects, with_policies};
 use super::work::mutation_context::MutationContext;
 use super::work::stopped::stopped;
 use crate::assess::{Consent, defects};
-use crate::cluster::{Purpose, TrialResult, WriteMode, preferred_version, user_name};
+use crate::cluster::{TrialResult, WriteMode, preferred_version, user_name};
 use crate::completion::Values;
 use crate::decide::approval::{ApprovalFacts, ImpactLimit};
 use crate::decide::choice::{
@@ -144,12 +143,6 @@ Examples:
     --dry-run=client -o yaml";
 
 impl DedicateArgs {
-    /// Its use of clusters and namespaces.
-    pub(super) fn profile(&self) -> CommandProfile {
-        CommandProfile::of(Purpose::Dedicate)
-            .with_namespace(NamespaceFilter::Meaningless(OF_A_DEDICATION))
-    }
-
     /// The terms without the devices.
     fn terms(&self) -> Result<Terms, Failure> {
         let namespaces = match &self.namespace_selector {

@@ -12,8 +12,7 @@ use tokio::time::{Instant, sleep};
 
 use super::context::Context;
 use super::flags::change::{ChangeArgs, ReportArgs};
-use super::flags::rules::RuleArgs;
-use super::profile::CommandProfile;
+use super::flags::selection::RuleArgs;
 use super::work::change_summary::accounted;
 use super::work::changer::Changer;
 use super::work::connect::{Live, connect_client, failed, semantics_for};
@@ -21,7 +20,7 @@ use super::work::mutation_context::MutationContext;
 use super::work::pipeline::{ApprovalBasis, Pipeline};
 use super::work::resolve_rules::{by_name, selected_on, selected_rules};
 use super::work::stopped::{is_about_one_rule, stopped};
-use crate::cluster::{ApiClient, Purpose, Rules, ServedKinds, discover, user_name};
+use crate::cluster::{ApiClient, Rules, ServedKinds, discover, user_name};
 use crate::decide::blast_radius::set_back;
 use crate::decide::chooser::no_such_rule;
 use crate::decide::exit_status::of_parts;
@@ -34,7 +33,7 @@ use crate::model::{DeviceTaintRule, Effect};
 use crate::render::Format;
 use crate::report::rule_lifecycle::{DowngradeImpact, DowngradeObservation, downgraded_line};
 
-/// Lower a rule's effect immediately, without preview, guards or confirmation
+/// Lower a rule's effect immediately, without confirmation
 ///
 /// Does not evaluate guards (limits such as those of `escalate --abort-if`, see `help guards`). Pending evictions are
 /// cancelled; pods that are already terminating still end. Afterwards, the command prints how many evictions were
@@ -112,13 +111,6 @@ impl ReachedServer {
             client: self.client.clone(),
             served: served.clone(),
         })
-    }
-}
-
-impl DeescalateArgs {
-    /// Purpose of the connection, and who handles signals.
-    pub(super) fn profile(&self) -> CommandProfile {
-        CommandProfile::of(Purpose::Deescalate)
     }
 }
 

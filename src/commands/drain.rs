@@ -7,9 +7,7 @@ use tokio::time::Instant;
 
 use super::context::Context;
 use super::drains::{self, StatusArgs};
-use super::flags::change::{RehearsalArgs, ReportArgs};
-use super::flags::safety::SafetyArgs;
-use super::profile::CommandProfile;
+use super::flags::change::{RehearsalArgs, ReportArgs, SafetyArgs};
 use super::work::change_summary::accounted;
 use super::work::changer::Changer;
 use super::work::drain::{DrainRequest, PreparedDrain, UnitDrain};
@@ -28,17 +26,16 @@ use crate::render::Format;
 /// Drain devices or nodes one by one, within PodDisruptionBudgets
 ///
 /// Taints all devices with devicetaint.dev/drain=NAME:NoSchedule, then drains one unit (a device, node or pool) after
-/// the other through the Eviction API. A workload's next pod is evicted only when as many of its pods are ready as before.
+/// the other through the Eviction API. A workload's next pod waits until as many of its pods are ready as before.
 ///
 /// A unit is `idle` when no claim has held its devices for 5s; admin access is ignored. A unit is `held` if only pods hold
-/// its devices that the drain does not evict (pods of DaemonSets, and pods that tolerate the taint), or if a pod was
-/// force-deleted: its node may not have released the devices.
+/// its devices that stay (pods of DaemonSets, and pods that tolerate the taint), or if a pod was force-deleted.
 ///
-/// The drain is refused if --include does not name the class of a pod, or if there may be no other devices for the claims
-/// of pods that are recreated (--accept-unplaceable).
+/// The drain is refused if --include does not name the class of a pod, or if devices may be missing for recreated pods
+/// (--accept-unplaceable).
 ///
-/// If a unit is held, or not idle within --timeout, the exit code is 5; the taints stay. To continue the drain, run the
-/// same command again, also from another machine. To undo the drain: `restore`.
+/// If a unit is held, or not idle within --timeout, the exit code is 5; the taints stay. To continue, run the same
+/// command again; to undo the drain: `restore`.
 #[derive(clap::Args, Debug)]
 #[command(subcommand_value_name = "SUBCOMMAND", after_help = EXAMPLES)]
 pub(super) struct DrainArgs {
@@ -59,7 +56,7 @@ pub(super) struct DrainArgs {
     )]
     nodes: Vec<String>,
 
-    /// Also select devices that use the same counter sets, such as the partitions of a GPU
+    /// Also select devices that share counters, such as partitions
     #[arg(long, help_heading = "Devices", hide_short_help = true)]
     with_partitions: bool,
 
@@ -74,9 +71,10 @@ pub(super) struct DrainArgs {
     )]
     unit: Option<UnitArg>,
 
-    /// Restart Deployments with maxSurge above 0 instead of evicting their pods
+    /// Restart Deployments instead of evicting their pods
     ///
-    /// A restart replaces all pods of the Deployment, also those on other devices, and does not respect budgets.
+    /// Only Deployments with maxSurge above 0. A restart replaces all pods of the Deployment, also those on other devices,
+    /// and does not respect budgets.
     #[arg(long, help_heading = "Drain")]
     restart: bool,
 
@@ -92,7 +90,7 @@ pub(super) struct DrainArgs {
     #[arg(long, value_name = "DURATION", default_value = "15m", value_parser = parse_duration, help_heading = "Drain")]
     timeout: Duration,
 
-    /// Also evict pods of a class: daemonsets, singletons, jobs, unmanaged
+    /// Also evict: daemonsets, singletons, jobs, unmanaged
     ///
     /// `singletons` are pods of single-replica StatefulSets. No known workload recreates `unmanaged` pods. Repeatable.
     #[arg(
@@ -186,12 +184,12 @@ Examples:
   kubectl devicetaint restore firmware";
 
 impl DrainArgs {
-    /// Its use of clusters, and its handling of signals.
-    pub(super) fn profile(&self) -> CommandProfile {
-        CommandProfile::of(match self.view {
+    /// Purpose of the connection.
+    pub(super) fn purpose(&self) -> Purpose {
+        match self.view {
             Some(ViewedCluster::Status(_)) => Purpose::DrainStatus,
             None => Purpose::Drain,
-        })
+        }
     }
 }
 

@@ -1,10 +1,9 @@
 //! `drain status`: the units of drains, their stages and the pods on their devices.
 
 use super::context::Context;
-use super::flags::output::PageArgs;
 use super::work::cluster_view::ClusterView;
 use super::work::connect::connect;
-use super::work::present::present;
+use super::work::present::{PageArgs, present};
 use crate::cluster::Detail;
 use crate::decide::drain::{as_evicting, drain_units, no_such_drain, unit_statuses};
 use crate::error::{ExitStatus, Failure};
@@ -57,5 +56,5 @@ pub(super) async fn status(args: StatusArgs, context: &Context) -> Result<ExitSt
     });
     let statuses = unit_statuses(&units, &basis);
     let list = DrainList::new(statuses, Metadata::new(&basis), gaps.collect());
-    present(&list, view.view_warnings(), args.output.wanted(), context)
+    present(&list, view.view_warnings(), args.output.output, context)
 }

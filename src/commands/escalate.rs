@@ -3,17 +3,13 @@
 use clap::ValueEnum;
 
 use super::context::Context;
-use super::flags::change::{RehearsalArgs, ReportArgs};
-use super::flags::rules::RuleArgs;
-use super::flags::safety::SafetyArgs;
-use super::flags::waiting::WaitingArgs;
-use super::profile::CommandProfile;
+use super::flags::change::{RehearsalArgs, ReportArgs, SafetyArgs, WaitingArgs};
+use super::flags::selection::RuleArgs;
 use super::work::change_summary::accounted;
 use super::work::changer::{Changer, Lines};
 use super::work::mutation_context::MutationContext;
 use super::work::pipeline::{ApprovalBasis, ImpactBasis, Pipeline};
 use super::work::stopped::stopped;
-use crate::cluster::Purpose;
 use crate::decide::approval::EvictionMethod;
 use crate::decide::effect::{escalate, escalates_again, escalation};
 use crate::decide::proposal::{NamedOwners, ProposedRule};
@@ -90,13 +86,6 @@ impl From<Higher> for Effect {
             Higher::NoSchedule => Self::NoSchedule,
             Higher::NoExecute => Self::NoExecute,
         }
-    }
-}
-
-impl EscalateArgs {
-    /// Purpose of the connection, and who handles signals.
-    pub(super) fn profile(&self) -> CommandProfile {
-        CommandProfile::of(Purpose::Escalate)
     }
 }
 

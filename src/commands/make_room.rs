@@ -3,9 +3,7 @@
 use std::time::Duration;
 
 use super::context::Context;
-use super::flags::change::{RehearsalArgs, ReportArgs};
-use super::flags::safety::SafetyArgs;
-use super::profile::{CommandProfile, NamespaceFilter};
+use super::flags::change::{RehearsalArgs, ReportArgs, SafetyArgs};
 use super::signal::{Signals, interrupted, stoppable_by};
 use super::work::change_summary::accounted;
 use super::work::changer::Changer;
@@ -15,7 +13,6 @@ use super::work::make_room::{
 use super::work::mutation_context::MutationContext;
 use super::work::pipeline::{ApprovalBasis, ImpactBasis, Pipeline};
 use super::work::resolve_rules::by_name;
-use crate::cluster::Purpose;
 use crate::commands::work::connect::failed;
 use crate::decide::make_room::{RoomEnd, RoomLimits, RoomRun, RoomTarget, with_removal};
 use crate::decide::{Existing, Terms};
@@ -85,15 +82,6 @@ Examples:
 
   # Evict them, and wait until the pod is scheduled
   kubectl devicetaint make-room pod/train-0 -n training";
-
-impl MakeRoomArgs {
-    /// Access to clusters, and the way in which the command is stopped.
-    pub(super) fn profile(&self) -> CommandProfile {
-        CommandProfile::of(Purpose::MakeRoom)
-            .with_namespace(NamespaceFilter::Narrows)
-            .tidying_up(true)
-    }
-}
 
 pub(super) async fn run(args: MakeRoomArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let (format, dry_run) = (args.report.format()?, args.change.change().dry_run);

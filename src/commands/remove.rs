@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 
 use super::context::Context;
 use super::flags::change::{ChangeArgs, ReportArgs};
-use super::flags::rules::RuleArgs;
-use super::profile::CommandProfile;
+use super::flags::selection::RuleArgs;
 use super::work::change_summary::accounted;
 use super::work::changer::{Changer, Lines};
 use super::work::connect::{Live, connect};
@@ -13,12 +12,12 @@ use super::work::mutation_context::MutationContext;
 use super::work::pipeline::{ApprovalBasis, DeletionBasis, Pipeline};
 use super::work::resolve_rules::selected_on;
 use super::work::stopped::stopped;
-use crate::cluster::{Purpose, read_nodes};
+use crate::cluster::read_nodes;
 use crate::decide::blast_radius::RemovalApproval;
 use crate::decide::outcomes::held_line;
 use crate::decide::{Proposal, RuleArguments, RuleChoice, SelectedRules};
 use crate::engine::rule_lifecycle::{blocks, release};
-use crate::engine::{ProposedTaint, nodes_of};
+use crate::engine::{ProposedTaint, nodes_of, tainted_devices};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Kind};
 use crate::render::Format;
@@ -83,13 +82,6 @@ Examples:
 
   # Expired rules
   kubectl devicetaint remove --expired";
-
-impl RemoveArgs {
-    /// Purpose of the connection, and who handles signals.
-    pub(super) fn profile(&self) -> CommandProfile {
-        CommandProfile::of(Purpose::Remove)
-    }
-}
 
 pub(super) async fn run(args: RemoveArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let (format, dry_run) = (args.report.format()?, args.change.change().dry_run);
@@ -244,7 +236,12 @@ async fn tell_released(
         return;
     }
     let proposed = ProposedTaint::of_rules(blocking, mutation.view.now);
-    let devices = mutation.view.tainted_devices(&proposed);
+    let devices = tainted_devices(
+        mutation.view.snapshot(),
+        &proposed,
+        mutation.view.now,
+        &mutation.view.semantics,
+    );
     let Some(Live { client, served }) = mutation.view.live() else {
         return;
     };

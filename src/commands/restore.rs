@@ -2,13 +2,11 @@
 
 use super::context::Context;
 use super::flags::change::{ChangeArgs, ReportArgs};
-use super::profile::CommandProfile;
 use super::remove::{self, RemoveArgs};
 use super::work::change_summary::accounted;
 use super::work::connect::{connect, failed};
 use super::work::consent::{ask, introduce};
 use super::work::pipeline::asking;
-use crate::cluster::Purpose;
 use crate::completion::Values;
 use crate::decide::drain::restorable;
 use crate::decide::others::others;
@@ -48,13 +46,6 @@ Examples:
 
   # One node of a drain
   kubectl devicetaint restore node-7";
-
-impl RestoreArgs {
-    /// Its use of clusters, and its handling of signals.
-    pub(super) fn profile(&self) -> CommandProfile {
-        CommandProfile::of(Purpose::Restore)
-    }
-}
 
 pub(super) async fn run(args: RestoreArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let (format, dry_run) = (args.report.format()?, args.change.change().dry_run);

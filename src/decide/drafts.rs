@@ -9,7 +9,7 @@ use super::RuleDraft;
 use super::choice::{Choice, ChoiceBasis, refuse_wide, wrong_name};
 use crate::error::Failure;
 use crate::model::{DeviceSelector, DeviceTaintRule, RuleMetadata, Taint};
-use crate::naming::{Expiry, rule, validate};
+use crate::naming::{Expiry, labels, rule};
 
 /// Metadata of new rules.
 #[derive(Clone, Debug, Default)]
@@ -68,7 +68,7 @@ impl RuleAnnotations {
             ));
         }
         if let Some(name) = &self.name {
-            validate::rule(name).map_err(wrong_name)?;
+            labels::rule(name).map_err(wrong_name)?;
         }
         let batch = rule::batch(selectors, taint);
         let drafts = selectors.iter().map(|selector| RuleDraft {

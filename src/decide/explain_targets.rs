@@ -9,7 +9,7 @@ use crate::model::{
     Kind, Namespace, NamespacedName, ObjectName, Pod, Reading, ResourceClaim, Source,
 };
 use crate::naming::Subject;
-use crate::naming::nearest::nearest;
+use crate::naming::phrase::nearest;
 
 /// The arguments of `explain`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -210,7 +210,7 @@ fn users(reading: &Reading) -> BTreeSet<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::naming::subject::TypedName;
+    use crate::naming::rule::TypedName;
 
     fn parsed(line: &str) -> Result<(Vec<String>, Vec<String>), String> {
         let arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use crate::engine::settle::{Patience, Shortfall, UnreachableGoal};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect, Gap};
-use crate::naming::age::exact_duration;
+use crate::naming::duration::exact_duration;
 
 use super::conflict::differences;
 

@@ -17,7 +17,7 @@ use crate::assess::{Basis, CountSubject, ReportCompleteness};
 use crate::engine::rule_lifecycle::EvictionStatus;
 use crate::engine::{Impact, RuleImpact};
 use crate::model::{Count, DeviceTaintRule, Effect, Kind, ObjectName, RuleMetadata};
-use crate::naming::age::human_duration;
+use crate::naming::duration::human_duration;
 use crate::naming::phrase::counted;
 use crate::naming::{device, rule};
 

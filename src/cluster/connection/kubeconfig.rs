@@ -13,7 +13,7 @@ use super::options::{ConnectionOptions, Environment};
 use super::preferences::Policy;
 use crate::cluster::bounded;
 use crate::cluster::error::{ClusterError, or_from_a_dump};
-use crate::naming::nearest::hints_for;
+use crate::naming::phrase::hint_for;
 
 const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
@@ -219,7 +219,7 @@ fn entry<'a, T: Clone + 'a>(
     };
     Err(ClusterError::Configuration {
         message: format!("{what} {name:?} does not exist in {files}"),
-        hint: hints_for(what, name, &names).into_iter().next(),
+        hint: Some(hint_for(what, name, &names)),
     })
 }
 

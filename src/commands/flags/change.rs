@@ -1,13 +1,18 @@
-//! Flags of every command that changes something.
+//! Flags of commands that change something: dry runs, limits of the impact, and waits.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::ValueEnum;
 
+use crate::assess::Guard;
 use crate::commands::work::changer::Lines;
+use crate::commands::work::connect::Source;
+use crate::commands::work::consent::SafetyLimits;
 use crate::commands::work::dry_run::WriteRequest;
-use crate::commands::work::source::Source;
+use crate::decide::proposal::Patience;
 use crate::error::Failure;
+use crate::naming::duration::parse_duration;
 use crate::render::Format;
 use crate::report::change::DryRun;
 
@@ -17,7 +22,7 @@ use crate::report::change::DryRun;
 pub(crate) struct ChangeArgs {
     /// Only print what would be done: client or server
     ///
-    /// `client`, the default, sends nothing. `server` has the server check the changes.
+    /// `client`, the default, sends nothing; the `server` checks the changes.
     #[arg(long, value_enum, hide_possible_values = true, hide_default_value = true, default_value = "none", num_args = 0..=1, require_equals = true, default_missing_value = "client", value_name = "WHERE")]
     dry_run: Where,
 }
@@ -40,7 +45,7 @@ pub(crate) struct RehearsalArgs {
     #[command(flatten)]
     change: ChangeArgs,
 
-    /// With --dry-run=client, read saved objects instead of a cluster; repeatable
+    /// With --dry-run=client, read saved objects; repeatable
     #[arg(long, value_name = "FILENAME", hide_short_help = true)]
     from: Vec<PathBuf>,
 }
@@ -104,5 +109,77 @@ impl ReportArgs {
             Some(_) => Lines::Left,
             None => Lines::Printed,
         }
+    }
+}
+
+/// Flags that limit the impact.
+#[derive(clap::Args, Debug)]
+#[command(next_help_heading = "Safety")]
+pub(crate) struct SafetyArgs {
+    /// Do not ask for confirmation
+    ///
+    /// A wide change also needs --abort-if or --expect: evictions in kube-system or several namespaces (admin access does
+    /// not count), a taint on every device, or any rule in Kubernetes 1.36.0 to 1.36.2.
+    #[arg(short, long)]
+    yes: bool,
+
+    /// Refuse more than in this report of `preview -o json`
+    ///
+    /// Refused are other taints or selectors (not for `drain`, `make-room`), other or earlier evictions, replaced
+    /// devices, and missing data.
+    #[arg(long, value_name = "FILENAME", hide_short_help = true)]
+    expect: Option<PathBuf>,
+
+    /// Refuse if this is true, such as 'pods.evicted>20'
+    ///
+    /// An unknown value counts as true. Repeatable; signals: `help guards`.
+    #[arg(long, value_name = "GUARD", value_parser = parse_guard)]
+    abort_if: Vec<Guard>,
+}
+
+impl SafetyArgs {
+    /// True if the question is answered beforehand.
+    pub(crate) fn is_yes(&self) -> bool {
+        self.yes
+    }
+
+    /// Finds errors in the flags before anything else is done.
+    pub(crate) fn prepare(&self) -> Result<SafetyLimits, Failure> {
+        SafetyLimits::new(self.yes, self.expect.as_ref(), self.abort_if.clone())
+    }
+}
+
+/// Reads a value of `--abort-if`.
+pub(crate) fn parse_guard(text: &str) -> Result<Guard, String> {
+    text.parse::<Guard>()
+        .map_err(|error| format!("{error}; {}", error.hint()))
+}
+
+/// Time for which the API must show zero pods to evict.
+const SETTLE: Duration = Duration::from_secs(10);
+
+/// Flags of waiting for the evictions that were begun.
+#[derive(clap::Args, Debug)]
+#[command(next_help_heading = "Wait")]
+pub(crate) struct WaitingArgs {
+    /// Wait until all evicted pods have ended
+    ///
+    /// If --timeout is too short for the last eviction, for example because of a long tolerationSeconds, the
+    /// command is refused before anything is changed.
+    #[arg(long)]
+    pub(crate) wait: bool,
+
+    /// With --wait, how long to wait, such as 30s or 5m
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = parse_duration, hide_short_help = true)]
+    pub(crate) timeout: Duration,
+}
+
+impl WaitingArgs {
+    /// Time limit of the wait, if there is one.
+    pub(crate) fn patience(&self) -> Option<Patience> {
+        self.wait.then_some(Patience {
+            timeout: self.timeout,
+            settle: SETTLE,
+        })
     }
 }

@@ -1,9 +1,8 @@
 //! Work that several commands share: connect, read, select, approve, change, and wait.
 //!
-//! Knows no clap: everything comes as plain values.
+//! Arguments that several commands share are the structs that do the work.
 
 pub(crate) mod access;
-pub(crate) mod candidates;
 pub(crate) mod change_summary;
 pub(crate) mod changer;
 pub(crate) mod cluster_view;
@@ -13,18 +12,12 @@ pub(crate) mod dedication;
 pub(crate) mod deletion;
 pub(crate) mod drain;
 pub(crate) mod dry_run;
-pub(crate) mod hypothesis;
-pub(crate) mod kubelet;
 pub(crate) mod make_room;
 pub(crate) mod mutation_context;
-pub(crate) mod nodes;
 pub(crate) mod observer;
-pub(crate) mod output_request;
 pub(crate) mod pipeline;
 pub(crate) mod present;
-pub(crate) mod publish;
-mod read_progress;
+mod reads;
 pub(crate) mod resolve_rules;
-pub(crate) mod source;
 pub(crate) mod stopped;
 pub(crate) mod wait;

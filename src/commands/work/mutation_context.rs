@@ -3,9 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::cluster_view::ClusterView;
-use super::connect::{Live, failed};
+use super::connect::{Live, Source, failed};
 use super::resolve_rules::{self, by_name};
-use super::source::Source;
 use crate::assess::Guard;
 use crate::cluster::{Detail, Rules};
 use crate::commands::context::Context;

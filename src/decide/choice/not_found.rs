@@ -6,7 +6,7 @@ use crate::decide::identity::Hardware;
 use crate::engine::{self, DeviceCondition, ProposedTaint, Semantics, filter_devices};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{Device, DeviceId, DeviceSelector, Kind, Reading};
-use crate::naming::nearest::nearest;
+use crate::naming::phrase::nearest;
 use crate::naming::shell::word;
 use crate::naming::{device, suggest};
 

@@ -6,10 +6,9 @@ use serde_json::Value;
 
 use crate::error::Failure;
 use crate::model::{DeviceSelector, Effect, Taint};
-use crate::naming::labels::LabelSelector;
-use crate::naming::nearest::nearest;
+use crate::naming::labels::{self, LabelSelector};
 use crate::naming::phrase::counted;
-use crate::naming::validate;
+use crate::naming::phrase::nearest;
 
 /// Up to so many namespaces are named in messages.
 const NAMED: usize = 5;
@@ -73,8 +72,8 @@ impl Terms {
     ///
     /// A name that cannot be one of these.
     pub fn check_name(name: &str) -> Result<(), Failure> {
-        let is_label = validate::taint_value(name).is_ok() && !name.contains('.');
-        match validate::rule(name) {
+        let is_label = labels::taint_value(name).is_ok() && !name.contains('.');
+        match labels::rule(name) {
             Ok(()) if is_label => Ok(()),
             Ok(()) | Err(_) => Err(Failure::usage(format!(
                 "{name:?} is not a valid dedication name"

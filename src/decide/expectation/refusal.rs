@@ -4,7 +4,7 @@ use std::fmt;
 
 use jiff::SignedDuration;
 
-use crate::naming::age::exact_duration;
+use crate::naming::duration::exact_duration;
 
 /// Difference between a change and the approved one.
 #[derive(Clone, Debug, PartialEq, Eq)]

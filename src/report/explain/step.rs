@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::engine::explain::{EvaluatedTaint, ExplainInput, Publication};
 use crate::engine::{Origin, ProposedTaint};
 use crate::model::Taint;
-use crate::naming::age::human_duration;
+use crate::naming::duration::human_duration;
 use crate::report::table::ChainLine;
 
 /// Number of steps of one type that text shows below one step; JSON has all.

@@ -10,7 +10,7 @@ use crate::engine::explain::PodVerdict;
 use crate::engine::rule_lifecycle::{self, EvictionObstacle, TerminationFacts};
 use crate::engine::termination_blocker::Publishers;
 use crate::model::{Kind, Node, NodeName, Pod, Reading};
-use crate::naming::age::{exact_duration, human_duration};
+use crate::naming::duration::{exact_duration, human_duration};
 use crate::report::impact::note::{not_evicted, terminating};
 use crate::report::rule_lifecycle::{stuck, why};
 use crate::report::time::Time;

@@ -12,7 +12,7 @@ use super::waiting::{RootCauseCode, WaitingRequest};
 use crate::assess::{Basis, ReportCompleteness};
 use crate::model::DeviceId;
 use crate::naming::phrase::counted;
-use crate::naming::pod::arguments;
+use crate::naming::shell::pod_arguments;
 use crate::report::answer::{Answer, beside};
 use crate::report::metadata::{API_VERSION, Incomplete, Metadata, Warning, views};
 use crate::report::reference::ObjectReference;
@@ -138,7 +138,7 @@ impl Explained {
     /// The name, as `-o name` prints it.
     pub fn name(&self) -> String {
         let pod = self.pod.as_ref();
-        let pod = pod.map(|pod| arguments(&pod.namespace, &pod.name));
+        let pod = pod.map(|pod| pod_arguments(&pod.namespace, &pod.name));
         let name = pod.or_else(|| self.device.clone());
         name.unwrap_or_default()
     }

@@ -6,7 +6,7 @@ use super::rows::after;
 use super::view::Note;
 use crate::engine::{NotEvicted, Origin, PodImpact, Verdict};
 use crate::model::Pod;
-use crate::naming::age::human_duration;
+use crate::naming::duration::human_duration;
 
 /// Subject of a note. Codes are stable; new ones may be added within a schema version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

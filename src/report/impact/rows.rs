@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 use super::finding::HazardCode;
 use super::view::{ImpactReport, Pod};
 use crate::assess::{Hazard, Outcome};
-use crate::naming::age::exact_duration;
+use crate::naming::duration::exact_duration;
 use crate::naming::phrase::{each_once, first_and_more};
 use crate::report::table::{Column, Section, Shown, Table, Tone, first_of, optional};
 

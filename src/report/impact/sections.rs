@@ -8,7 +8,7 @@ use crate::assess::Sibling;
 use crate::decide::publish::ControllerAnswer;
 use crate::naming::device::Conditions;
 use crate::naming::phrase::{counted, each_once};
-use crate::naming::pod;
+use crate::naming::shell::pod_arguments;
 use crate::report::answer::{Answer, beside};
 use crate::report::guard;
 use crate::report::metadata::Warning;
@@ -69,7 +69,7 @@ impl View for ImpactReport {
         self.affected_pods
             .iter()
             .filter(|pod| pod.outcome.is_evicted())
-            .map(|evicted| pod::arguments(&evicted.namespace, &evicted.name))
+            .map(|evicted| pod_arguments(&evicted.namespace, &evicted.name))
             .collect()
     }
 
