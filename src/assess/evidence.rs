@@ -13,7 +13,7 @@ use crate::engine::termination_blocker::{Publishers, driver_away, is_silent};
 use crate::engine::workloads::{Gang, gangs};
 use crate::engine::{Impact, PodImpact, Verdict};
 use crate::model::{Controller, DeviceId, Kind, Node, NodeName, ObjectName, Pod, Reading, Uid};
-use crate::naming::age::human_duration;
+use crate::naming::duration::human_duration;
 
 /// A grace period above this many seconds makes a pod `long-grace`, as in the Rescheduler's tiers.
 pub const LONG_GRACE_SECONDS: i64 = 10;

@@ -1,28 +1,22 @@
 //! `add`: creates the rules that a command describes, unless they exist.
-
 use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::clock;
-use super::context::Context;
-use super::flags::change::RehearsalArgs;
-use super::flags::device_filters::DeviceFilterArgs;
-use super::flags::output::parser;
-use super::flags::safety::SafetyArgs;
-use super::profile::CommandProfile;
+use super::context::{self, Context};
+use super::flags::change::{RehearsalArgs, SafetyArgs};
+use super::flags::selection::DeviceFilterArgs;
 use super::work::changer::{Changer, recorder, stopped};
-use super::work::connect::{failed, semantics_for};
-use super::work::mutation_context::MutationContext;
-use super::work::mutation_context::by_name;
+use super::work::connect::{failed, manifests, semantics_for};
+use super::work::mutation_context::{MutationContext, by_name};
 use super::work::pipeline::Pipeline;
-use super::work::source;
 use crate::cluster;
+use crate::commands::work::present::formats;
 use crate::completion::Values;
 use crate::decide::add::action;
 use crate::decide::change_log::DryRun;
 use crate::decide::choice::{
-    Choice, DeviceArguments, DeviceFilterFlags, Purpose, refuse_unknown_on_node,
+    Choice, DeviceArguments, DeviceFilterFlags, Purpose, refuse_missing, refuse_unknown_on_node,
 };
 use crate::decide::draft::{RuleAnnotations, with_expiry};
 use crate::decide::identity::with_identities;
@@ -42,8 +36,8 @@ use crate::report::rules::ObjectList;
 /// NoSchedule if pods may use a selected device, or if every device is selected. Without EFFECT, the effect is None: no
 /// pods are evicted, and the device-taint-eviction controller of Kubernetes counts those that NoExecute would evict.
 ///
-/// The same command can be run again: it leaves identical rules unchanged, and creates missing ones. To change the
-/// effect, value or expiry of an existing rule, add --overwrite.
+/// The same command can be run again: it leaves identical rules unchanged, and creates missing ones. To change existing
+/// rules, add --overwrite.
 ///
 /// With --dry-run=client, no cluster is needed, unless --node, --where, a hardware ID, --abort-if or --expect is used.
 #[derive(clap::Args, Debug)]
@@ -51,8 +45,8 @@ use crate::report::rules::ObjectList;
 pub(super) struct AddArgs {
     /// DRIVER/POOL/DEVICE or hardware ID, and the taint KEY[=VALUE][:EFFECT]
     ///
-    /// See `help selectors`. Each DRIVER/POOL/DEVICE becomes one rule, also with `*`. If devices are selected by hardware ID,
-    /// --node or --where, each device becomes one.
+    /// See `help selectors`. Each DRIVER/POOL/DEVICE becomes one rule, also with `*`; with hardware IDs, --node or --where,
+    /// each device does.
     #[arg(value_name = "DEVICE|TAINT", add = Values::DevicesThenTaint)]
     targets: Vec<String>,
 
@@ -89,7 +83,7 @@ pub(super) struct AddArgs {
     overwrite: bool,
 
     /// Print the rules: json, yaml or name
-    #[arg(short, long, hide_possible_values = true, value_name = "FORMAT", value_parser = parser(&[Format::Json, Format::Yaml, Format::Name]), help_heading = "Output")]
+    #[arg(short, long, hide_possible_values = true, value_name = "FORMAT", value_parser = formats(&[Format::Json, Format::Yaml, Format::Name]), help_heading = "Output")]
     output: Option<Format>,
 
     #[command(flatten)]
@@ -111,20 +105,7 @@ Examples:
 
   # As a manifest, for example for Git
   kubectl devicetaint add gpu.example.com/node-7/gpu-0 \\
-    example.com/maintenance:NoSchedule --dry-run=client -o yaml > rule.yaml
-
-  # Evict immediately, in a script, but no more than the report shows
-  kubectl devicetaint preview gpu.example.com/node-7/gpu-0 \\
-    example.com/broken:NoExecute -o json > report.json
-  kubectl devicetaint add gpu.example.com/node-7/gpu-0 \\
-    example.com/broken:NoExecute --yes --expect report.json";
-
-impl AddArgs {
-    /// Purpose of the connection, and who handles signals.
-    pub(super) fn profile(&self) -> CommandProfile {
-        CommandProfile::of(cluster::Purpose::Add)
-    }
-}
+    example.com/maintenance:NoSchedule --dry-run=client -o yaml > rule.yaml";
 
 pub(super) async fn run(args: AddArgs, context: &Context) -> Result<ExitStatus, Failure> {
     // On the heap: it holds much, and the stack would have to hold it several times over.
@@ -227,7 +208,7 @@ fn refuse_unknown_devices(drafts: &[RuleDraft], mutation: &MutationContext) -> R
             )
         })
         .collect();
-    mutation.view.refuse_missing(&proposed)
+    refuse_missing(&proposed, &mutation.view.reading, &mutation.view.semantics)
 }
 
 impl AddArgs {
@@ -284,7 +265,7 @@ impl AddArgs {
         let terms = Terms {
             existing: self.existing(),
             semantics: &semantics,
-            now: clock::now(),
+            now: context::now(),
         };
         let drafts = with_expiry(drafts.to_vec(), self.expires.as_ref(), terms.now)?;
         let changer = Changer::new(None, recorder(DryRun::Client, self.output, context));
@@ -336,6 +317,6 @@ impl AddArgs {
         context: &Context,
     ) -> Result<(Choice, Vec<(DeviceTaintRule, Value)>), Failure> {
         let choice = Choice::parse(&self.typed(), Purpose::Add)?;
-        Ok((choice, source::manifests(&self.filename, context).await?))
+        Ok((choice, manifests(&self.filename, context).await?))
     }
 }

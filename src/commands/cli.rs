@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::future::ready;
 use std::path::Path;
 use std::pin::Pin;
 
@@ -9,21 +10,16 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use super::context::{Context, Surroundings};
-use super::flags::connection::ConnectionArgs;
-use super::flags::examples;
-use super::flags::repeated::repeated;
-use super::profile::{CommandProfile, NamespaceFilter, Signals};
-use super::settings::settings;
+use super::flags::connection::{ConnectionArgs, repeated};
 use super::{
-    add, built, complete, completion, dedicate, deescalate, describe, devices, drain, escalate,
-    explain, help, list, make_room, plan, podresources, preview, remove, restore, signal, snapshot,
-    tolerations, undedicate, version, wait,
+    add, complete, dedicate, deescalate, describe, devices, drain, escalate, explain, help, list,
+    make_room, plan, podresources, preview, remove, restore, signal, snapshot, tolerations,
+    undedicate, version, wait,
 };
+use crate::cluster::Purpose;
 use crate::completion::{Known, Request};
 use crate::error::{ExitStatus, Failure};
-use crate::naming::nearest::nearest;
-use crate::naming::phrase::{each_once, few};
-use crate::naming::words;
+use crate::naming::phrase::{advice, each_once, few, flag_advice, nearest};
 use crate::output::{Printer, Repeated};
 
 /// Taint DRA devices safely: preview which pods are evicted, when, and at what risk
@@ -37,7 +33,7 @@ use crate::output::{Printer, Repeated};
 /// kubectl accepts flags only after the plugin's name: `kubectl devicetaint --context prod
 /// devices`.
 #[derive(Debug, Parser)]
-#[command(name = "kubectl-devicetaint", version = built::line(), disable_help_subcommand = true, after_help = EXAMPLES)]
+#[command(name = "kubectl-devicetaint", version = version::line(), disable_help_subcommand = true, after_help = EXAMPLES)]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -78,7 +74,7 @@ enum Command {
     #[command(name = "podresources")]
     PodResources(podresources::PodResourcesArgs),
     Snapshot(snapshot::SnapshotArgs),
-    Completion(completion::CompletionArgs),
+    Completion(help::CompletionArgs),
     Version(version::VersionArgs),
     Options(help::OptionsArgs),
     Help(help::HelpArgs),
@@ -108,13 +104,22 @@ pub async fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
         Ok(parsed) => parsed,
         Err(error) => return explain(&error, &surroundings.plain_printer()),
     };
-    let command = cli.command.prepared();
-    let accepted = refuse_namespace(&cli.connection, &command.profile);
-    let mut context = Context::new(&surroundings, settings(cli.connection), repeated);
-    context.connection.purpose = command.profile.purpose;
-    let done = match accepted {
-        Err(failure) => Err(failure),
-        Ok(()) => command.dispatch(&context).await,
+    let Cli {
+        command,
+        connection,
+    } = cli;
+    // Ignored, it would look as if no other namespace were affected.
+    let is_narrowed = connection.narrowing_namespace().is_some() && !command.takes_namespace();
+    let context = Context::new(&surroundings, connection, repeated, command.purpose());
+    let done = if is_narrowed {
+        Err(Failure::usage(
+            "--namespace applies only to `devices`, `explain`, `make-room` and `podresources list`",
+        ))
+    } else if command.tidies_up() {
+        command.run(&context).await
+    } else {
+        let mut signals = signal::Signals::listen();
+        signal::stoppable_by(command.run(&context), &mut signals, &context).await
     };
     done.unwrap_or_else(|failure| {
         failure.print(&context.printer);
@@ -122,109 +127,99 @@ pub async fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
     })
 }
 
-/// Refuses a namespace where it narrows nothing: ignored, it would look as if no other namespace were affected.
-fn refuse_namespace(connection: &ConnectionArgs, profile: &CommandProfile) -> Result<(), Failure> {
-    let why = match profile.namespace {
-        NamespaceFilter::Meaningless(why) if connection.names_namespace() => why,
-        NamespaceFilter::Meaningless(_) | NamespaceFilter::Narrows => return Ok(()),
-    };
-    let failure = Failure::usage(
-        "--namespace applies only to `devices`, `explain`, `make-room` and `podresources list`",
-    );
-    Err(failure.hint(why).hint("omit --namespace"))
-}
-
-/// Rest of a command, once its context exists.
-// On the heap: commands are long, and the stack would have to hold the longest twice over.
-type Run = Box<dyn for<'a> FnOnce(&'a Context) -> Running<'a>>;
-type Running<'a> = Pin<Box<dyn Future<Output = Result<ExitStatus, Failure>> + 'a>>;
-
-/// A command that can be run, and its profile.
-struct PreparedCommand {
-    profile: CommandProfile,
-    run: Run,
-}
-
-/// A command of the module `$of`, whose `run` takes its arguments and the context.
-macro_rules! prepared {
-    ($of:ident, $args:ident) => {
-        PreparedCommand {
-            profile: $args.profile(),
-            run: Box::new(|context| Box::pin($of::run($args, context))),
-        }
-    };
-}
-
 impl Command {
-    /// The only place that tells commands apart.
-    fn prepared(self) -> PreparedCommand {
+    /// Purpose of the connection; absent if none is needed.
+    fn purpose(&self) -> Option<Purpose> {
+        Some(match self {
+            Self::Preview(args) if args.publish => Purpose::Publish,
+            Self::Preview(_) => Purpose::Preview,
+            Self::Plan(_) => Purpose::Plan,
+            Self::Add(_) => Purpose::Add,
+            Self::Escalate(_) => Purpose::Escalate,
+            Self::Deescalate(_) => Purpose::Deescalate,
+            Self::Remove(_) => Purpose::Remove,
+            Self::List(_) => Purpose::List,
+            Self::Describe(_) => Purpose::Describe,
+            Self::Explain(_) => Purpose::Explain,
+            Self::Wait(_) => Purpose::Wait,
+            Self::Devices(_) => Purpose::Devices,
+            Self::Restore(_) => Purpose::Restore,
+            Self::MakeRoom(_) => Purpose::MakeRoom,
+            Self::Dedicate(_) => Purpose::Dedicate,
+            Self::Undedicate(_) => Purpose::Undedicate,
+            Self::Tolerations(_) => Purpose::Tolerations,
+            Self::Snapshot(_) => Purpose::Snapshot,
+            Self::Drain(args) => args.purpose(),
+            Self::PodResources(args) => return args.purpose(),
+            Self::Version(_) | Self::Completion(_) | Self::Options(_) | Self::Help(_) => {
+                return None;
+            }
+        })
+    }
+
+    /// True if `--namespace` narrows the pods or claims of the command.
+    fn takes_namespace(&self) -> bool {
+        matches!(
+            self,
+            Self::Devices(_) | Self::Explain(_) | Self::MakeRoom(_)
+        ) || matches!(self, Self::PodResources(args) if args.lists())
+    }
+
+    /// True if the command listens to signals itself, since it has to ask the cluster for something then.
+    fn tidies_up(&self) -> bool {
+        matches!(self, Self::MakeRoom(_)) || matches!(self, Self::Preview(args) if args.publish)
+    }
+
+    /// Runs the command.
+    // On the heap: commands are long, and the stack would have to hold the longest twice over.
+    fn run(
+        self,
+        context: &Context,
+    ) -> Pin<Box<dyn Future<Output = Result<ExitStatus, Failure>> + '_>> {
         match self {
-            Self::Preview(args) => prepared!(preview, args),
-            Self::Plan(args) => prepared!(plan, args),
-            Self::Add(args) => prepared!(add, args),
-            Self::Escalate(args) => prepared!(escalate, args),
-            Self::Deescalate(args) => prepared!(deescalate, args),
-            Self::Remove(args) => prepared!(remove, args),
-            Self::List(args) => prepared!(list, args),
-            Self::Describe(args) => prepared!(describe, args),
-            Self::Explain(args) => prepared!(explain, args),
-            Self::Wait(args) => prepared!(wait, args),
-            Self::Devices(args) => prepared!(devices, args),
-            Self::Drain(args) => prepared!(drain, args),
-            Self::Restore(args) => prepared!(restore, args),
-            Self::MakeRoom(args) => prepared!(make_room, args),
-            Self::Dedicate(args) => prepared!(dedicate, args),
-            Self::Undedicate(args) => prepared!(undedicate, args),
-            Self::Tolerations(args) => prepared!(tolerations, args),
-            Self::PodResources(args) => prepared!(podresources, args),
-            Self::Snapshot(args) => prepared!(snapshot, args),
-            Self::Version(args) => prepared!(version, args),
-            Self::Completion(args) => {
-                PreparedCommand::at_once(move |context| completion::run(&args, context))
-            }
-            Self::Options(_) => {
-                PreparedCommand::at_once(|context| help::options(&Cli::command(), context))
-            }
-            Self::Help(args) => {
-                PreparedCommand::at_once(move |context| help::run(&args, definition(None), context))
-            }
+            Self::Preview(args) => Box::pin(preview::run(args, context)),
+            Self::Plan(args) => Box::pin(plan::run(args, context)),
+            Self::Add(args) => Box::pin(add::run(args, context)),
+            Self::Escalate(args) => Box::pin(escalate::run(args, context)),
+            Self::Deescalate(args) => Box::pin(deescalate::run(args, context)),
+            Self::Remove(args) => Box::pin(remove::run(args, context)),
+            Self::List(args) => Box::pin(list::run(args, context)),
+            Self::Describe(args) => Box::pin(describe::run(args, context)),
+            Self::Explain(args) => Box::pin(explain::run(args, context)),
+            Self::Wait(args) => Box::pin(wait::run(args, context)),
+            Self::Devices(args) => Box::pin(devices::run(args, context)),
+            Self::Drain(args) => Box::pin(drain::run(args, context)),
+            Self::Restore(args) => Box::pin(restore::run(args, context)),
+            Self::MakeRoom(args) => Box::pin(make_room::run(args, context)),
+            Self::Dedicate(args) => Box::pin(dedicate::run(args, context)),
+            Self::Undedicate(args) => Box::pin(undedicate::run(args, context)),
+            Self::Tolerations(args) => Box::pin(tolerations::run(args, context)),
+            Self::PodResources(args) => Box::pin(podresources::run(args, context)),
+            Self::Snapshot(args) => Box::pin(snapshot::run(args, context)),
+            Self::Version(args) => Box::pin(version::run(args, context)),
+            Self::Completion(args) => Box::pin(ready(help::completion(&args, context))),
+            Self::Options(_) => Box::pin(ready(help::options(&Cli::command(), context))),
+            Self::Help(args) => Box::pin(ready(help::run(&args, definition(None), context))),
         }
-    }
-}
-
-impl PreparedCommand {
-    /// One that waits for nothing, and needs no cluster.
-    fn at_once(run: impl FnOnce(&Context) -> Result<ExitStatus, Failure> + 'static) -> Self {
-        Self {
-            profile: CommandProfile::without_cluster(),
-            run: Box::new(|context| Box::pin(std::future::ready(run(context)))),
-        }
-    }
-
-    async fn dispatch(self, context: &Context) -> Result<ExitStatus, Failure> {
-        let running = (self.run)(context);
-        let mut signals = match self.profile.signals {
-            Signals::TidiesUp => return running.await,
-            Signals::End => signal::Signals::listen(),
-        };
-        signal::stoppable_by(running, &mut signals, context).await
     }
 }
 
 /// Runs the command that `arguments` are, without the program's name, in a context that is there.
 #[cfg(test)]
 pub(super) async fn run_in(arguments: &[&str], context: &Context) -> Result<ExitStatus, Failure> {
-    let named = std::iter::once("kubectl-devicetaint").chain(arguments.iter().copied());
-    let arguments: Vec<OsString> = named.map(OsString::from).collect();
-    (parse(&arguments)?.0.command.prepared().run)(context).await
+    parse(&named(arguments))?.0.command.run(context).await
 }
 
 /// The flags of `arguments`, which are without the program's name, that printed commands repeat.
 #[cfg(test)]
 pub(super) fn repeated_by(arguments: &[&str]) -> Repeated {
+    parse(&named(arguments)).expect("a command").1
+}
+
+#[cfg(test)]
+fn named(arguments: &[&str]) -> Vec<OsString> {
     let named = std::iter::once("kubectl-devicetaint").chain(arguments.iter().copied());
-    let arguments: Vec<OsString> = named.map(OsString::from).collect();
-    parse(&arguments).expect("a command").1
+    named.map(OsString::from).collect()
 }
 
 /// The definition of the command line, named as the user called the program.
@@ -244,7 +239,7 @@ fn definition(called: Option<&OsString>) -> clap::Command {
         let is_hidden = argument.is_global_set() || argument.is_hide_set();
         argument.hide(is_hidden)
     });
-    examples::unbroken(command)
+    help::unbroken(command)
 }
 
 /// The definition of the command line, for who writes manuals: without line breaks in examples, and
@@ -282,66 +277,61 @@ fn refuse_repeated_context(
     Err(program.clone().error(ErrorKind::ArgumentConflict, message))
 }
 
-/// Names the command for a word known from elsewhere: the command that is spelled most like it may do the
-/// opposite. Else suggests the commands that are spelled like it.
+/// The error with one tip: what does here what the typed word does elsewhere, or names that are spelled like it.
 fn by_meaning(mut error: clap::Error, program: &clap::Command) -> clap::Error {
-    if let Some(advice) = flag_of_others(&error, program) {
-        // The suggestion of a flag or value would be wrong.
-        error.remove(ContextKind::SuggestedArg);
-        let advice = ContextValue::StyledStrs(vec![advice.into()]);
-        error.insert(ContextKind::Suggested, advice);
-        return error;
-    }
-    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
-        // No value begins with a dash: `-- --flag` would be the next error.
-        error.remove(ContextKind::Suggested);
-        return error;
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.clone()),
+        Some(_) | None => None,
     };
-    let (advice, similar) = (words::advice(word), spelled_like(word, program));
-    error.remove(ContextKind::SuggestedSubcommand);
-    if let Some(advice) = advice {
-        let advice = ContextValue::StyledStrs(vec![advice.into()]);
-        error.insert(ContextKind::Suggested, advice);
-    } else if !similar.is_empty() {
-        let similar = ContextValue::Strings(similar);
-        error.insert(ContextKind::SuggestedSubcommand, similar);
+    let is_flag = error.kind() == ErrorKind::UnknownArgument;
+    let command = text(ContextKind::InvalidSubcommand);
+    let flag = text(ContextKind::InvalidArg).filter(|_| is_flag);
+    let suggested = text(ContextKind::SuggestedArg);
+    let tip = match (&command, &flag) {
+        (Some(word), _) => advice(word),
+        (None, Some(flag)) => flag_of_others(flag, suggested.as_deref(), program),
+        (None, None) => None,
+    };
+    // No value begins with a dash: `-- --flag` would be the next error.
+    error.remove(ContextKind::Suggested);
+    if let Some(tip) = tip {
+        error.remove(ContextKind::SuggestedArg);
+        error.remove(ContextKind::SuggestedSubcommand);
+        let tip = ContextValue::StyledStrs(vec![tip.into()]);
+        error.insert(ContextKind::Suggested, tip);
+    } else if let Some(word) = command {
+        // The command that clap finds most similar may do the opposite.
+        error.remove(ContextKind::SuggestedSubcommand);
+        let similar = spelled_like(&word, program);
+        if !similar.is_empty() {
+            let similar = ContextValue::Strings(similar);
+            error.insert(ContextKind::SuggestedSubcommand, similar);
+        }
     }
     error
 }
 
-/// Names the commands that have the flag which another command does not know.
-fn flag_of_others(error: &clap::Error, program: &clap::Command) -> Option<String> {
-    if error.kind() != ErrorKind::UnknownArgument {
-        return None;
-    }
-    let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else {
-        return None;
-    };
-    if let Some(advice) = words::flag_advice(flag) {
+/// Names the commands that have the flag which another command does not know, unless it is the beginning of a flag that
+/// this one has.
+fn flag_of_others(flag: &str, suggested: Option<&str>, program: &clap::Command) -> Option<String> {
+    if let Some(advice) = flag_advice(flag) {
         return Some(advice.to_owned());
     }
-    let is_global = |long: &str| {
-        program
-            .get_arguments()
-            .any(|it| it.get_long() == Some(long))
-    };
-    let is_begun =
-        |similar: &str| similar.starts_with(flag) && !is_global(similar.trim_start_matches('-'));
-    if let Some(ContextValue::String(similar)) = error.get(ContextKind::SuggestedArg)
-        && is_begun(similar)
-    {
-        return None;
-    }
-    let long = flag.strip_prefix("--")?;
-    let has_it = |command: &&clap::Command| {
+    let has = |command: &clap::Command, long: &str| {
         let mut arguments = command.get_arguments();
         arguments.any(|argument| !argument.is_hide_set() && argument.get_long() == Some(long))
     };
-    let commands = program.get_subcommands().filter(|it| !it.is_hide_set());
-    let names: Vec<String> = commands
-        .filter(has_it)
-        .map(|it| it.get_name().to_owned())
-        .collect();
+    let is_own = |own: &str| {
+        let is_global = |it: &clap::Arg| it.get_long() == own.strip_prefix("--");
+        own.starts_with(flag) && !program.get_arguments().any(is_global)
+    };
+    if suggested.is_some_and(is_own) {
+        return None;
+    }
+    let long = flag.strip_prefix("--")?;
+    let commands = program.get_subcommands();
+    let commands = commands.filter(|it| !it.is_hide_set() && has(it, long));
+    let names: Vec<String> = commands.map(|it| it.get_name().to_owned()).collect();
     (!names.is_empty()).then(|| format!("commands with this flag: {}", few(&names)))
 }
 
@@ -363,23 +353,17 @@ fn spelled_like(word: &str, program: &clap::Command) -> Vec<String> {
 fn with_hints(text: &str) -> String {
     let hint = |line: &str| {
         let tip = line.strip_prefix("  tip: ")?;
-        let similar = tip.split_once(" exists: ").map(|(_, only)| only.to_owned());
-        let several = tip.split_once(" exist: ");
-        let similar = similar.or(several.map(|(_, names)| format!("one of {names}")));
-        Some(similar.map_or(format!("hint: {tip}"), |name| {
-            format!("hint: did you mean {name}?")
-        }))
+        let (_, names) = tip.split_once(" exists: ").or(tip.split_once(" exist: "))?;
+        Some(format!("hint: did you mean {names}?"))
     };
-    let lines: Vec<String> = text
-        .split('\n')
-        .map(|line| hint(line).unwrap_or_else(|| line.to_owned()))
-        .collect();
+    let hint = |line: &str| hint(line).unwrap_or(line.replace("  tip: ", "hint: "));
+    let lines: Vec<String> = text.split('\n').map(hint).collect();
     lines.join("\n")
 }
 
 /// Prints the message of clap: help and version as results, mistakes as messages.
 fn explain(error: &clap::Error, printer: &Printer<'_>) -> ExitStatus {
-    let text = with_hints(&examples::shown(&error.render().to_string()));
+    let text = with_hints(&help::shown(&error.render().to_string()));
     if error.use_stderr() {
         printer.block(&text);
         return ExitStatus::Usage;
@@ -427,7 +411,7 @@ mod tests {
 
     fn examples_of(command: &clap::Command) -> String {
         let text = command.get_after_long_help().map(ToString::to_string);
-        examples::shown(&text.unwrap_or_default())
+        help::shown(&text.unwrap_or_default())
     }
 
     #[cfg(unix)]
@@ -462,8 +446,7 @@ mod tests {
             ("--context a list --context b", false),
             ("--context=a list --context=a", false),
         ] {
-            let words = ["kubectl-devicetaint"].into_iter().chain(words.split(' '));
-            let parsed = parse(&words.map(OsString::from).collect::<Vec<_>>());
+            let parsed = parse(&named(&words.split(' ').collect::<Vec<_>>()));
             assert_eq!(parsed.is_ok(), is_accepted);
             if let Err(error) = parsed {
                 assert_eq!(error.exit_code(), 2);

@@ -1,17 +1,22 @@
-//! The names that a word can become on TAB, wherever they are.
+//! The names that a word can become on TAB, from the cluster or saved files.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{ArgMatches, FromArgMatches};
 
 use super::context::Surroundings;
 use super::flags::connection::ConnectionArgs;
-use super::settings::options;
-use super::work::candidates::Sources;
-use crate::cluster;
+use super::work::connect::read_files;
+use crate::cluster::{
+    self, ApiClient, ClusterError, Connection, ConnectionOptions, Environment, Silent, discover,
+    read_names,
+};
 use crate::completion::{Known, Values};
+use crate::error::Failure;
+use crate::model::Kind;
 
 /// Time limit for reading names; without them the word is completed from what clap knows.
 const PATIENCE: Duration = Duration::from_millis(1500);
@@ -23,41 +28,66 @@ pub(super) async fn view(
     definition: clap::Command,
     surroundings: &Surroundings,
 ) -> Known {
-    let sources = sources(before, definition, surroundings);
-    let looked = tokio::time::timeout(PATIENCE, sources.objects(values)).await;
-    // On TAB, no names are better than an error in the middle of what is being typed.
-    looked.ok().and_then(Result::ok).unwrap_or_default()
-}
-
-/// Where the names are, as far as what stands before the word says so.
-fn sources(before: &[OsString], definition: clap::Command, surroundings: &Surroundings) -> Sources {
     // A flag whose value is being typed is a mistake so far.
-    let flag = |word: &OsString| word.to_string_lossy().starts_with('-');
+    let is_flag = |word: &OsString| word.to_string_lossy().starts_with('-');
     let complete = match before {
-        [before @ .., last] if flag(last) => before,
+        [before @ .., last] if is_flag(last) => before,
         before => before,
     };
-    let matches = definition
-        .ignore_errors(true)
-        .try_get_matches_from(complete)
-        .unwrap_or_default();
+    let matches = definition.ignore_errors(true);
+    let matches = matches.try_get_matches_from(complete).unwrap_or_default();
+    let names = names(values, &matches, surroundings);
+    let read = tokio::time::timeout(PATIENCE, names).await;
+    // On TAB, no names are better than an error in the middle of what is being typed.
+    read.ok().and_then(Result::ok).unwrap_or_default()
+}
+
+/// The objects in which such words are, read side by side.
+async fn names(
+    values: Values,
+    matches: &ArgMatches,
+    surroundings: &Surroundings,
+) -> Result<Known, Failure> {
     let from = matches.subcommand().and_then(|(_, sub)| files(sub));
-    let connection = match ConnectionArgs::from_arg_matches(&matches) {
-        Ok(args) => options(args),
-        Err(_) => cluster::ConnectionOptions::default(),
+    if let Some(files) = from.filter(|files| !files.is_empty()) {
+        let reading = read_files(&files, cluster::read).await?;
+        return Ok(Known::from(reading.snapshot));
+    }
+    let options = ConnectionArgs::from_arg_matches(matches).map(ConnectionOptions::from);
+    let options = ConnectionOptions {
+        request_timeout: Some(PATIENCE),
+        ..options.unwrap_or_default()
     };
-    Sources {
-        from: from.unwrap_or_default(),
-        connection: cluster::ConnectionOptions {
-            request_timeout: Some(PATIENCE),
-            ..connection
-        },
-        environment: cluster::Environment {
-            // A credential plugin cannot ask while a word is being typed.
-            stdin_is_terminal: false,
-            is_silent: true,
-            ..surroundings.environment()
-        },
+    let environment = Environment {
+        // A credential plugin cannot ask while a word is being typed.
+        stdin_is_terminal: false,
+        is_silent: true,
+        ..surroundings.environment()
+    };
+    let connection = Connection::load(&options, &environment, &Silent).await?;
+    let client = &ApiClient::new(connection, Arc::new(Silent))?;
+    let served = &discover(client).await?;
+    let wants = |kind| values.kinds().contains(&kind);
+    let (rules, slices, claims) = futures::join!(
+        optional(wants(Kind::DeviceTaintRule), read_names(client, served)),
+        optional(wants(Kind::ResourceSlice), read_names(client, served)),
+        optional(wants(Kind::ResourceClaim), read_names(client, served)),
+    );
+    Ok(Known {
+        rules,
+        slices,
+        claims,
+    })
+}
+
+/// Reads if wanted; nothing of what cannot be read.
+async fn optional<T>(
+    is_wanted: bool,
+    read: impl Future<Output = Result<Vec<T>, ClusterError>>,
+) -> Vec<T> {
+    match is_wanted {
+        true => read.await.unwrap_or_default(),
+        false => Vec::new(),
     }
 }
 

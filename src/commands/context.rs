@@ -1,4 +1,4 @@
-//! Context of a command: its surroundings, read once, and a printer.
+//! Context of a command: its surroundings, read once, a printer, and the clock.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -6,7 +6,11 @@ use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use crate::cluster::{self, ApiClient, ConnectionOptions};
+use jiff::{SignedDuration, Timestamp};
+use tokio::time::Instant;
+
+use super::flags::connection::ConnectionArgs;
+use crate::cluster::{self, ApiClient, ConnectionOptions, Purpose};
 use crate::completion::Said;
 use crate::decide::change_log::ChangeLog;
 use crate::output::{Environment, Printer, Repeated};
@@ -18,94 +22,31 @@ pub(super) const COMPLETED_SHELL: &str = "KUBECTL_DEVICETAINT_COMPLETE";
 /// Index of the completed word, in the shells that pass it.
 const COMPLETED_WORD: &str = "_CLAP_COMPLETE_INDEX";
 
-/// An environment variable that the program reads.
-#[derive(Clone, Copy, Debug)]
-pub struct Variable {
-    /// Its name.
-    pub name: &'static str,
-    /// Effect in one line, for the manual; empty for one that only scripts of this program set.
-    pub meaning: &'static str,
-}
+/// Every environment variable that is read from users, and its effect; no other part of the environment ever is, but what
+/// scripts of `completion` set.
+const VARIABLES: &str = "\
+COLUMNS: Width of the terminal; default: what the terminal reports
+HOME: Directory that contains .kube/config and .kube/kuberc
+HTTPS_PROXY: Proxy for https API servers; --proxy-url and the kubeconfig take precedence
+HTTP_PROXY: Proxy for http API servers
+KUBECONFIG: Paths of kubeconfig files, which are merged; --kubeconfig takes precedence
+KUBECTL_KUBERC: If false, kubectl's preferences are not read
+KUBERC: File with kubectl's preferences, or off; --kuberc takes precedence
+KUBERNETES_SERVICE_HOST: Set by Kubernetes in pods: the API server that is used if there is no kubeconfig
+KUBERNETES_SERVICE_PORT: Port of the API server at KUBERNETES_SERVICE_HOST
+NO_COLOR: If set and not empty, no colors
+NO_PROXY: Hosts that are reached without a proxy
+PATH: Directories searched for credential plugins
+TERM: If dumb, no colors and no progress
+USERPROFILE: Used if HOME is not set, as on Windows
+http_proxy: Proxy for http API servers; HTTP_PROXY takes precedence
+https_proxy: Proxy for https API servers; HTTPS_PROXY takes precedence
+no_proxy: Hosts that are reached without a proxy; NO_PROXY takes precedence";
 
-/// Every environment variable that is read; no other part of the environment ever is.
-pub const VARIABLES: &[Variable] = &[
-    Variable {
-        name: "COLUMNS",
-        meaning: "Width of the terminal; default: what the terminal reports",
-    },
-    Variable {
-        name: "HOME",
-        meaning: "Directory that contains .kube/config and .kube/kuberc",
-    },
-    Variable {
-        name: "HTTPS_PROXY",
-        meaning: "Proxy for https API servers; --proxy-url and the kubeconfig take precedence",
-    },
-    Variable {
-        name: "HTTP_PROXY",
-        meaning: "Proxy for http API servers",
-    },
-    Variable {
-        name: "KUBECONFIG",
-        meaning: "Paths of kubeconfig files, which are merged; --kubeconfig takes precedence",
-    },
-    Variable {
-        name: "KUBECTL_KUBERC",
-        meaning: "If false, kubectl's preferences are not read",
-    },
-    Variable {
-        name: "KUBERC",
-        meaning: "File with kubectl's preferences, or off; --kuberc takes precedence",
-    },
-    Variable {
-        name: COMPLETED_SHELL,
-        meaning: "",
-    },
-    Variable {
-        name: COMPLETED_WORD,
-        meaning: "",
-    },
-    Variable {
-        name: "KUBERNETES_SERVICE_HOST",
-        meaning: "Set by Kubernetes in pods: the API server that is used if there is no kubeconfig",
-    },
-    Variable {
-        name: "KUBERNETES_SERVICE_PORT",
-        meaning: "Port of the API server at KUBERNETES_SERVICE_HOST",
-    },
-    Variable {
-        name: "NO_COLOR",
-        meaning: "If set and not empty, no colors",
-    },
-    Variable {
-        name: "NO_PROXY",
-        meaning: "Hosts that are reached without a proxy",
-    },
-    Variable {
-        name: "PATH",
-        meaning: "Directories searched for credential plugins",
-    },
-    Variable {
-        name: "TERM",
-        meaning: "If dumb, no colors and no progress",
-    },
-    Variable {
-        name: "USERPROFILE",
-        meaning: "Used if HOME is not set, as on Windows",
-    },
-    Variable {
-        name: "http_proxy",
-        meaning: "Proxy for http API servers; HTTP_PROXY takes precedence",
-    },
-    Variable {
-        name: "https_proxy",
-        meaning: "Proxy for https API servers; HTTPS_PROXY takes precedence",
-    },
-    Variable {
-        name: "no_proxy",
-        meaning: "Hosts that are reached without a proxy; NO_PROXY takes precedence",
-    },
-];
+/// The variables that are read from users, by name, with the effect of each in one line.
+pub fn variables() -> impl Iterator<Item = (&'static str, &'static str)> {
+    VARIABLES.lines().filter_map(|line| line.split_once(": "))
+}
 
 /// The process' environment and streams, as values.
 #[derive(Clone, Debug)]
@@ -121,10 +62,10 @@ impl Surroundings {
         reason = "the one place that reads the environment"
     )]
     pub(super) fn view() -> Self {
-        let variables: BTreeMap<&'static str, OsString> = VARIABLES
-            .iter()
-            .filter_map(|it| Some((it.name, std::env::var_os(it.name)?)))
-            .collect();
+        let of_scripts = [COMPLETED_SHELL, COMPLETED_WORD];
+        let names = variables().map(|(name, _)| name).chain(of_scripts);
+        let set = names.filter_map(|name| Some((name, std::env::var_os(name)?)));
+        let variables: BTreeMap<&'static str, OsString> = set.collect();
         // An empty variable counts as unset, as the NO_COLOR convention has it.
         let set = |name: &str| variables.get(name).filter(|value| !value.is_empty());
         let streams = Environment {
@@ -150,9 +91,7 @@ impl Surroundings {
 
     /// The part that connections depend on.
     pub(super) fn environment(&self) -> cluster::Environment {
-        cluster::Environment {
-            ..cluster::Environment::from_variables(|name| self.variables.get(name).cloned())
-        }
+        cluster::Environment::from_variables(|name| self.variables.get(name).cloned())
     }
 
     /// A printer for errors before the flags are known.
@@ -184,7 +123,7 @@ pub(super) struct Context {
     pub(super) run: Option<String>,
     /// True if a user at a terminal can be asked.
     pub(super) interactive: bool,
-    /// True if the report of the change has been printed as data.
+    /// The report of the wait, once it has ended.
     pub(super) waited: OnceLock<WaitReport>,
     /// True if the cluster has been named above a question.
     is_introduced: AtomicBool,
@@ -192,36 +131,47 @@ pub(super) struct Context {
     client: OnceLock<ApiClient>,
 }
 
-/// Connection flags, as a context keeps them.
-pub(super) struct ConnectionSettings {
-    /// Namespace that narrows the reads; absent for all.
-    pub(super) namespace: Option<String>,
-    /// Number of `-v`.
-    pub(super) verbosity: u8,
-    /// Connection to the API server.
-    pub(super) options: ConnectionOptions,
-}
-
 impl Context {
     pub(super) fn new(
         surroundings: &Surroundings,
-        connection: ConnectionSettings,
+        args: ConnectionArgs,
         repeated: Repeated,
+        purpose: Option<Purpose>,
     ) -> Self {
+        let streams = &surroundings.streams;
         let mut environment = surroundings.environment();
         environment.stdin_is_terminal = std::io::stdin().is_terminal();
         Self {
-            printer: Arc::new(Printer::standard(&surroundings.streams).repeating(repeated)),
-            width: surroundings.streams.width,
-            namespace: connection.namespace,
-            verbosity: connection.verbosity,
-            connection: connection.options,
+            width: streams.width,
+            namespace: args.narrowing_namespace().map(str::to_owned),
+            verbosity: args.verbosity,
             // Questions are printed on stderr and answered on stdin: who redirects one of them does not see
             // or answer them.
-            interactive: environment.stdin_is_terminal && surroundings.streams.stderr_is_terminal,
+            interactive: environment.stdin_is_terminal && streams.stderr_is_terminal,
             environment,
-            log: ChangeLog::default(),
             run: cluster::run_uid(),
+            ..Self::plain(
+                Printer::standard(streams).repeating(repeated),
+                ConnectionOptions {
+                    purpose,
+                    ..args.into()
+                },
+            )
+        }
+    }
+
+    /// A context that writes to these and asks this cluster, without a terminal.
+    pub(super) fn plain(printer: Printer<'static>, connection: ConnectionOptions) -> Self {
+        Self {
+            printer: Arc::new(printer),
+            width: None,
+            connection,
+            namespace: None,
+            verbosity: 0,
+            environment: cluster::Environment::default(),
+            log: ChangeLog::default(),
+            run: None,
+            interactive: false,
             waited: OnceLock::new(),
             is_introduced: AtomicBool::new(false),
             client: OnceLock::new(),
@@ -252,23 +202,34 @@ impl Context {
     }
 }
 
-#[cfg(test)]
-impl Context {
-    /// A context that writes to these and asks this cluster, without a terminal.
-    pub(super) fn of_test(printer: Printer<'static>, connection: ConnectionOptions) -> Self {
+/// Current time of this machine. A server's time goes before it wherever there is one.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place that reads the clock"
+)]
+pub(crate) fn now() -> Timestamp {
+    Timestamp::now()
+}
+
+/// A server's time, from the moment on at which it was asked.
+pub(crate) struct Clock {
+    at: Timestamp,
+    since: Instant,
+}
+
+impl Clock {
+    /// A clock that shows `at` now.
+    pub(crate) fn set(at: Timestamp) -> Self {
         Self {
-            printer: Arc::new(printer),
-            width: None,
-            connection,
-            namespace: None,
-            verbosity: 0,
-            environment: cluster::Environment::default(),
-            log: ChangeLog::default(),
-            run: None,
-            interactive: false,
-            waited: OnceLock::new(),
-            is_introduced: AtomicBool::new(false),
-            client: OnceLock::new(),
+            at,
+            since: Instant::now(),
         }
+    }
+
+    /// The current time.
+    pub(crate) fn now(&self) -> Timestamp {
+        // The clock of this machine may be set while the command waits; what has passed is monotonic.
+        let passed = SignedDuration::try_from(self.since.elapsed()).unwrap_or(SignedDuration::MAX);
+        self.at.saturating_add(passed).unwrap_or(self.at)
     }
 }

@@ -1,5 +1,4 @@
 //! `dedicate`: devices for the claims of some namespaces, and for no others.
-
 use std::time::Duration;
 
 use clap::ArgGroup;
@@ -8,15 +7,14 @@ use tokio::time::Instant;
 
 use super::context::Context;
 use super::flags::change::RehearsalArgs;
-use super::flags::output::parser;
-use super::profile::{CommandProfile, NamespaceFilter, OF_A_DEDICATION};
 use super::work::changer::{recorder, stopped};
 use super::work::connect::failed;
 use super::work::dedication::{DedicationObjects, with_policies};
 use super::work::mutation_context::MutationContext;
 use super::work::pipeline::approve;
 use crate::assess::{Consent, defects};
-use crate::cluster::{Purpose, TrialResult, WriteMode, preferred_version, user_name};
+use crate::cluster::{TrialResult, WriteMode, preferred_version, user_name};
+use crate::commands::work::present::formats;
 use crate::completion::Values;
 use crate::decide::approval::{Approval, ImpactLimit};
 use crate::decide::change_log::{DryRun, RuleGoal};
@@ -123,7 +121,7 @@ pub(super) struct DedicateArgs {
     /// Print the objects: json, yaml or name
     ///
     /// Default: a line for each change; with --dry-run=client, the names of the objects.
-    #[arg(short, long, hide_possible_values = true, value_name = "FORMAT", value_parser = parser(&[Format::Json, Format::Yaml, Format::Name]), help_heading = "Change")]
+    #[arg(short, long, hide_possible_values = true, value_name = "FORMAT", value_parser = formats(&[Format::Json, Format::Yaml, Format::Name]), help_heading = "Change")]
     output: Option<Format>,
 
     #[command(flatten)]
@@ -144,12 +142,6 @@ Examples:
     --dry-run=client -o yaml";
 
 impl DedicateArgs {
-    /// Its use of clusters and namespaces.
-    pub(super) fn profile(&self) -> CommandProfile {
-        CommandProfile::of(Purpose::Dedicate)
-            .with_namespace(NamespaceFilter::Meaningless(OF_A_DEDICATION))
-    }
-
     /// The terms without the devices.
     fn terms(&self) -> Result<Terms, Failure> {
         let namespaces = match &self.namespace_selector {

@@ -2,7 +2,6 @@
 //!
 //! It depends on nothing but its rules: neither a list of other rules, nor devices, nor other kinds of the
 //! server can keep it from working. The pods for the summary are read as far as possible.
-
 use std::time::Duration;
 
 use clap::ValueEnum;
@@ -12,13 +11,11 @@ use tokio::time::{Instant, sleep};
 
 use super::context::Context;
 use super::flags::change::{ChangeArgs, ReportArgs};
-use super::flags::rules::RuleArgs;
-use super::profile::CommandProfile;
+use super::flags::selection::RuleArgs;
 use super::work::changer::{Changer, Recorder, is_about_one_rule, recorder, reported, stopped};
 use super::work::connect::{Live, connect_client, failed, semantics_for};
-use super::work::mutation_context::MutationContext;
-use super::work::mutation_context::{by_name, selected_on, selected_rules};
-use crate::cluster::{ApiClient, Purpose, Rules, ServedKinds, discover, user_name};
+use super::work::mutation_context::{MutationContext, by_name, selected_on, selected_rules};
+use crate::cluster::{ApiClient, Rules, ServedKinds, discover, user_name};
 use crate::decide::change_log::{RuleGoal, RuleOutcome, RuleResult};
 use crate::decide::chooser::no_such_rule;
 use crate::decide::exit_status::of_parts;
@@ -30,7 +27,7 @@ use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect};
 use crate::report::rule_lifecycle::{DowngradeImpact, DowngradeObservation, downgraded_line};
 
-/// Lower a rule's effect immediately, without preview, guards or confirmation
+/// Lower a rule's effect immediately, without confirmation
 ///
 /// Does not evaluate guards (limits such as those of `escalate --abort-if`, see `help guards`). Pending evictions are
 /// cancelled; pods that are already terminating still end. Afterwards, the command prints how many evictions were
@@ -108,13 +105,6 @@ impl ReachedServer {
             client: self.client.clone(),
             served: served.clone(),
         })
-    }
-}
-
-impl DeescalateArgs {
-    /// Purpose of the connection, and who handles signals.
-    pub(super) fn profile(&self) -> CommandProfile {
-        CommandProfile::of(Purpose::Deescalate)
     }
 }
 

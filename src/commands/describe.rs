@@ -1,17 +1,15 @@
 //! `describe`: all about some rules.
-
 use super::context::Context;
-use super::flags::output::OutputArgs;
-use super::flags::rules::RuleArgs;
-use super::flags::source::SourceArgs;
-use super::profile::CommandProfile;
+use super::flags::selection::RuleArgs;
 use super::work::cluster_view::{ClusterView, Pods};
-use super::work::connect::Live;
+use super::work::connect::{Live, Source};
 use super::work::mutation_context::resolved;
-use super::work::nodes::{NodesKnown, gap_of, names_of, nodes_in, nodes_of};
+use super::work::observer::{NodesKnown, gap_of, names_of, nodes_in, nodes_of};
 use super::work::present::present;
 use crate::assess::ReportCompleteness;
-use crate::cluster::{ClusterError, Detail, Purpose, ReadResult, eviction_events, rule_events};
+use crate::cluster::{ClusterError, Detail, ReadResult, eviction_events, rule_events};
+use crate::commands::work::present::OutputArgs;
+use crate::decide::identity::other_hardware;
 use crate::engine::beside::pods_beside;
 use crate::engine::rule_lifecycle::{PendingEviction, pending_evictions};
 use crate::engine::termination_blocker::Publishers;
@@ -32,7 +30,7 @@ pub(super) struct DescribeArgs {
     rules: RuleArgs,
 
     #[command(flatten)]
-    source: SourceArgs,
+    source: Source,
 
     #[command(flatten)]
     output: OutputArgs,
@@ -47,53 +45,43 @@ Examples:
   kubectl devicetaint describe gpu.example.com/node-7/gpu-0 \\
     example.com/maintenance";
 
-impl DescribeArgs {
-    /// Purpose of the connection, and who handles signals.
-    pub(super) fn profile(&self) -> CommandProfile {
-        CommandProfile::of(Purpose::Describe)
-    }
-}
-
 pub(super) async fn run(args: DescribeArgs, context: &Context) -> Result<ExitStatus, Failure> {
     // Errors in the arguments are found before the cluster is asked.
     let choice = args.rules.choice()?;
-    let view = ClusterView::open(&args.source.source(), context, Detail::Names).await?;
+    let view = ClusterView::open(&args.source, context, Detail::Names).await?;
     // Rules that cannot be read end the command before devices are read for the choice.
     view.rules()?;
     let (view, chooser) = Box::pin(resolved(&choice, view)).await?;
-    let meant = chooser.select(view.rules()?, view.now);
-    let missing = meant.all_missing();
-    if meant.rules.is_empty() {
+    let selected = chooser.select(view.rules()?, view.now);
+    let missing = selected.all_missing();
+    if selected.rules.is_empty() {
         let Some(missing) = missing else {
             context.printer.note("No resources found");
             return Ok(ExitStatus::Success);
         };
         return Err(missing);
     }
-    let proposed = ProposedTaint::of_rules(&meant.rules, view.now);
-    let view = view.with_identities_of(&meant.rules).await?;
+    let proposed = ProposedTaint::of_rules(&selected.rules, view.now);
+    let view = view.with_identities_of(&selected.rules).await?;
     let mut view = view.with_pods_of(&proposed).await?;
-    let identities = view.identity_warnings(&meant.rules);
+    let identities = other_hardware(&selected.rules, view.snapshot(), &view.semantics);
     view.reading.warnings.extend(identities);
-    let questions: Vec<DescribedRule<'_>> = meant
-        .rules
-        .iter()
-        .zip(&proposed)
+    let rules = selected.rules.iter().zip(&proposed);
+    let rules: Vec<DescribedRule<'_>> = rules
         .map(|(rule, proposed)| DescribedRule {
             rule,
+            proposed,
             impact: view.impact(std::slice::from_ref(proposed)),
         })
         .collect();
-    let beside = DescribeContext::of(&questions, &view).await;
-    let described = questions.iter();
-    let described: Vec<RuleDescription> = described
-        .map(|question| describe(question, &beside, &view))
-        .collect();
-    let (warnings, wanted) = (view.view_warnings(), args.output.wanted());
+    let beside = DescribeContext::of(&rules, &view).await;
+    let described = rules.iter().map(|rule| rule.describe(&beside, &view));
+    let described: Vec<RuleDescription> = described.collect();
+    let (warnings, format) = (view.view_warnings(), args.output.output);
     // As `kubectl get`: one object is printed as itself, and only several as a list.
     let status = match described.as_slice() {
-        [only] => present(only, warnings, wanted, context)?,
-        _ => present(&RuleDescriptions::new(described), warnings, wanted, context)?,
+        [only] => present(only, warnings, format, context)?,
+        _ => present(&RuleDescriptions::new(described), warnings, format, context)?,
     };
     // The rules that exist were shown; a missing one is a failure all the same.
     missing.map_or(Ok(status), Err)
@@ -102,37 +90,40 @@ pub(super) async fn run(args: DescribeArgs, context: &Context) -> Result<ExitSta
 /// One of the rules, as the only considered one.
 struct DescribedRule<'a> {
     rule: &'a DeviceTaintRule,
+    proposed: &'a ProposedTaint,
     impact: Impact<'a>,
 }
 
-fn describe(
-    question: &DescribedRule<'_>,
-    beside: &DescribeContext,
-    view: &ClusterView<Pods>,
-) -> RuleDescription {
-    let DescribedRule { rule, impact } = question;
-    let around = beside.nodes.around(&view.reading.snapshot.claims);
-    let beside_it = beside.gaps.iter().chain(&beside.nodes.gap);
-    let proposed = ProposedTaint::of_rule(rule, view.now);
-    let users = pods_beside(view.snapshot(), &[proposed], impact, &view.semantics);
-    let gaps = view.reading.gaps.iter().chain(beside_it);
-    RuleDescription::new(
-        &Subject {
+impl DescribedRule<'_> {
+    fn describe(&self, beside: &DescribeContext, view: &ClusterView<Pods>) -> RuleDescription {
+        let Self {
             rule,
+            proposed,
             impact,
-            remaining: &pending_evictions(impact, &around, view.now),
-            beside: Some(users.get(&rule.name).copied().unwrap_or_default()),
-            warnings: &[
-                &view.reading.warnings[..],
-                &beside.warnings,
-                &beside.nodes.warnings,
-            ]
-            .concat(),
-            completeness: &ReportCompleteness::new(gaps),
-        },
-        events_about(rule, impact, &beside.events),
-        &view.basis(),
-    )
+        } = self;
+        let around = beside.nodes.around(&view.reading.snapshot.claims);
+        let proposed = std::slice::from_ref(*proposed);
+        let users = pods_beside(view.snapshot(), proposed, impact, &view.semantics);
+        let gaps = view.reading.gaps.iter().chain(&beside.gaps);
+        let nodes = &beside.nodes;
+        let warnings = [
+            &view.reading.warnings[..],
+            &beside.warnings,
+            &nodes.warnings,
+        ];
+        RuleDescription::new(
+            &Subject {
+                rule,
+                impact,
+                remaining: &pending_evictions(impact, &around, view.now),
+                beside: Some(users.get(&rule.name).copied().unwrap_or_default()),
+                warnings: &warnings.concat(),
+                completeness: &ReportCompleteness::new(gaps.chain(&nodes.gap)),
+            },
+            events_about(rule, impact, &beside.events),
+            &view.basis(),
+        )
+    }
 }
 
 /// Context of the answer, beside the facts that every answer needs.
@@ -148,67 +139,57 @@ struct DescribeContext {
 
 impl DescribeContext {
     /// Events, and the nodes of pods that should have ended, as far as they are known.
-    async fn of(questions: &[DescribedRule<'_>], view: &ClusterView<Pods>) -> Self {
+    async fn of(rules: &[DescribedRule<'_>], view: &ClusterView<Pods>) -> Self {
+        // Seen without nodes: nodes are read only of pods that should have ended.
+        let nothing = NodesKnown::default();
+        let around = nothing.around(&view.reading.snapshot.claims);
+        let left = rules
+            .iter()
+            .flat_map(|rule| pending_evictions(&rule.impact, &around, view.now));
+        let left: Vec<PendingEviction<'_>> = left.collect();
         let Some(live) = view.live() else {
-            let events = view.reading.snapshot.events.clone();
-            let nodes = nodes_in(&view.reading, &left_of(questions, view));
             return Self {
-                events,
-                nodes,
+                events: view.reading.snapshot.events.clone(),
+                nodes: nodes_in(&view.reading, &left),
                 gaps: view.reading.without(Kind::Event).into_iter().collect(),
                 warnings: Vec::new(),
             };
         };
-        let mut beside = Self::default();
-        match read_events(questions, live).await {
-            Ok(told) => {
-                beside.events = told.facts;
-                beside.warnings = told.warnings;
-            }
-            // Events only explain: who may not read them gets the answer all the same, with the gap.
-            Err(error) => beside.gaps.push(gap_of("events", &error)),
-        }
-        let left = left_of(questions, view);
-        beside.nodes = NodesKnown {
+        let nodes = NodesKnown {
             publishers: Publishers::of(&view.reading, &names_of(&left)),
             ..nodes_of(&left, live).await
         };
-        beside
+        let read = match read_events(rules, live).await {
+            Ok(read) => Self {
+                events: read.facts,
+                warnings: read.warnings,
+                ..Self::default()
+            },
+            // Events only explain: who may not read them gets the answer all the same, with the gap.
+            Err(error) => Self {
+                gaps: vec![gap_of("events", &error)],
+                ..Self::default()
+            },
+        };
+        Self { nodes, ..read }
     }
-}
-
-/// The pods that the rules evict and that are still there, seen without nodes: nodes are read only of pods
-/// that should have ended.
-fn left_of<'a>(
-    questions: &[DescribedRule<'a>],
-    view: &ClusterView<Pods>,
-) -> Vec<PendingEviction<'a>> {
-    let nothing = NodesKnown::default();
-    let around = nothing.around(&view.reading.snapshot.claims);
-    let left = questions
-        .iter()
-        .flat_map(|question| pending_evictions(&question.impact, &around, view.now));
-    left.collect()
 }
 
 /// Events about the rules and, if pods use their devices, about evictions.
 async fn read_events(
-    questions: &[DescribedRule<'_>],
+    rules: &[DescribedRule<'_>],
     live: &Live,
 ) -> Result<ReadResult<Vec<model::Event>>, ClusterError> {
     let Live { client, served } = live;
     let mut events: ReadResult<Vec<model::Event>> = ReadResult::default();
-    let mut add = |told: ReadResult<Vec<model::Event>>| {
-        events.facts.extend(told.facts);
-        events.warnings.extend(told.warnings);
+    let mut add = |read: ReadResult<Vec<model::Event>>| {
+        events.facts.extend(read.facts);
+        events.warnings.extend(read.warnings);
     };
-    for question in questions {
-        add(rule_events(client, served, question.rule.name.as_str()).await?);
+    for described in rules {
+        add(rule_events(client, served, described.rule.name.as_str()).await?);
     }
-    if questions
-        .iter()
-        .any(|question| !question.impact.pods.is_empty())
-    {
+    if rules.iter().any(|rule| !rule.impact.pods.is_empty()) {
         add(eviction_events(client, served).await?);
     }
     Ok(events)

@@ -1,15 +1,11 @@
 //! `devices`: which devices there are, and who uses them.
 
 use super::context::Context;
-use super::flags::device_filters::DeviceFilterArgs;
-use super::flags::output::OutputArgs;
-use super::flags::source::SourceArgs;
-use super::profile::{CommandProfile, NamespaceFilter};
+use super::flags::selection::DeviceFilterArgs;
 use super::work::cluster_view::ClusterView;
-use super::work::output_request::OutputRequest;
-use super::work::present::present;
-use crate::assess::Basis;
-use crate::cluster::{Detail, Purpose};
+use super::work::connect::Source;
+use super::work::present::{OutputArgs, present};
+use crate::cluster::Detail;
 use crate::completion::Values;
 use crate::decide::choice::{
     self, Choice, DeviceArguments, DeviceFilterFlags, refuse_unknown_columns,
@@ -73,7 +69,7 @@ pub(super) struct DevicesArgs {
     no_headers: bool,
 
     #[command(flatten)]
-    source: SourceArgs,
+    source: Source,
 
     #[command(flatten)]
     output: OutputArgs,
@@ -87,13 +83,6 @@ Examples:
   # Free devices (pods with adminAccess: true may still use them)
   kubectl devicetaint devices gpu.example.com --free -o name";
 
-impl DevicesArgs {
-    /// Purpose of the connection, and who handles signals.
-    pub(super) fn profile(&self) -> CommandProfile {
-        CommandProfile::of(Purpose::Devices).with_namespace(NamespaceFilter::Narrows)
-    }
-}
-
 pub(super) async fn run(args: DevicesArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let choice = args.choice()?;
     if args.free && context.namespace.is_some() {
@@ -104,24 +93,44 @@ pub(super) async fn run(args: DevicesArgs, context: &Context) -> Result<ExitStat
     if args.columns.iter().any(|name| name.trim().is_empty()) {
         return Err(Failure::usage("--columns has an empty attribute name"));
     }
-    let wanted = args.output.wanted();
-    let lines = args.lines(wanted.format, context);
-    let (view, question) = args.view(choice, context).await?;
+    // Read at once: slices that are read again are another round of questions.
+    let mut view = ClusterView::open(&args.source, context, Detail::Attributes).await?;
+    refuse_unknown_columns(&args.columns, &view.reading)?;
+    let mut selected = None;
+    if let Some(choice) = &choice {
+        let devices;
+        (view, devices) = Box::pin(view.devices_of(choice, context)).await?;
+        selected = Some(devices);
+    }
+    let basis = view.device_basis();
     // Without claims, all counts of use would be unknown.
-    let lines = match view.knows_usage() {
-        true => lines,
+    let lines = match basis.knows_usage() && args.counts(choice.is_some(), context) {
+        true => DeviceLines::Nodes,
         false => DeviceLines::Devices,
     };
-    let unknown = args.free && !view.device_basis().knows_free_devices();
+    let is_free_unknown = args.free && !basis.knows_free_devices();
     // Claims name the pods that use a device.
     let view = view.with_pods(|_| false).await?;
-    let report = question
-        .report(&view.basis())
+    let mut devices = engine::devices(view.snapshot(), &view.semantics);
+    let filter = ListFilter {
+        selected,
+        tainted: args.tainted,
+        free: args.free,
+        namespace: context.namespace.clone(),
+    };
+    filter.keep(&mut devices, &view.basis());
+    let mut report = DeviceReport::new(&devices, &view.basis()).of_tainted_alone(args.tainted);
+    if !args.columns.is_empty() {
+        report = report.with_attributes(&devices, args.columns.clone());
+    }
+    let report = report
         .with_lines(lines)
         .with_headers(args.no_headers.into());
-    let status = present(&report, &view.into_view_warnings(), wanted, context)?;
-    if unknown {
-        none_known_as_free(wanted, context)?;
+    drop(devices);
+    let format = args.output.output;
+    let status = present(&report, &view.into_view_warnings(), format, context)?;
+    if is_free_unknown {
+        none_known_as_free(format, context)?;
     }
     Ok(status)
 }
@@ -144,79 +153,21 @@ impl DevicesArgs {
         Choice::parse(&typed, choice::Purpose::List).map(Some)
     }
 
-    /// Devices where some are selected, or where there is room; else counts.
-    fn lines(&self, format: Format, context: &Context) -> DeviceLines {
-        let filters = self.filters.filters();
-        let is_selected = !self.devices.is_empty()
-            || self.all_devices
-            || filters.node.is_some()
-            || !filters.expressions.is_empty()
-            || self.tainted
-            || self.free
-            || !self.columns.is_empty()
-            || context.namespace.is_some();
-        let is_wide = match format {
+    /// True if devices are counted and not listed: neither are some selected, nor is there room for all.
+    fn counts(&self, is_selected: bool, context: &Context) -> bool {
+        let is_wide = match self.output.output {
             Format::Wide | Format::Html => true,
             Format::Table | Format::Markdown | Format::Json | Format::Yaml | Format::Name => false,
         };
-        if is_selected || is_wide {
-            DeviceLines::Devices
-        } else {
-            DeviceLines::Nodes
-        }
-    }
-
-    /// Reads the devices, and resolves the selection.
-    async fn view(
-        &self,
-        choice: Option<Choice>,
-        context: &Context,
-    ) -> Result<(ClusterView, Listed), Failure> {
-        // Read at once: slices that are read again are another round of questions.
-        let view = ClusterView::open(&self.source.source(), context, Detail::Attributes).await?;
-        refuse_unknown_columns(&self.columns, &view.reading)?;
-        let (view, selected) = match &choice {
-            Some(choice) => {
-                let (view, devices) = Box::pin(view.devices_of(choice, context)).await?;
-                (view, Some(devices))
-            }
-            None => (view, None),
-        };
-        let listed = Listed {
-            list_filter: ListFilter {
-                selected,
-                tainted: self.tainted,
-                free: self.free,
-                namespace: context.namespace.clone(),
-            },
-            columns: self.columns.clone(),
-        };
-        Ok((view, listed))
-    }
-}
-
-/// Listed devices.
-struct Listed {
-    list_filter: ListFilter,
-    columns: Vec<String>,
-}
-
-impl Listed {
-    fn report(&self, basis: &Basis<'_>) -> DeviceReport {
-        let mut devices = engine::devices(&basis.reading.snapshot, basis.semantics);
-        self.list_filter.keep(&mut devices, basis);
-        let report = DeviceReport::new(&devices, basis).of_tainted_alone(self.list_filter.tainted);
-        if self.columns.is_empty() {
-            return report;
-        }
-        report.with_attributes(&devices, self.columns.clone())
+        let is_narrowed = self.tainted || self.free || !self.columns.is_empty();
+        !(is_selected || is_narrowed || is_wide || context.namespace.is_some())
     }
 }
 
 /// Says that no device is listed since it is unknown which are free; names alone cannot say that.
-fn none_known_as_free(wanted: OutputRequest, context: &Context) -> Result<(), Failure> {
+fn none_known_as_free(format: Format, context: &Context) -> Result<(), Failure> {
     let text = "free devices are unknown, so none are listed";
-    if wanted.format.carries_incompleteness() {
+    if format.carries_incompleteness() {
         context.printer.warn(text);
         return Ok(());
     }

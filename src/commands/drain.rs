@@ -1,13 +1,10 @@
 //! `drain`: evicts pods from devices, unit by unit.
-
 use clap::Subcommand;
 use tokio::time::Instant;
 
 use super::context::Context;
 use super::drains::{self, StatusArgs};
-use super::flags::change::{RehearsalArgs, ReportArgs};
-use super::flags::safety::SafetyArgs;
-use super::profile::CommandProfile;
+use super::flags::change::{RehearsalArgs, ReportArgs, SafetyArgs};
 use super::work::changer::{Changer, Recorder, recorder, reported, stopped};
 use super::work::drain::{DrainRequest, PreparedDrain, UnitDrain};
 use super::work::mutation_context::MutationContext;
@@ -22,17 +19,16 @@ use crate::naming::Subject;
 /// Drain devices or nodes one by one, within PodDisruptionBudgets
 ///
 /// Taints all devices with devicetaint.dev/drain=NAME:NoSchedule, then drains one unit (a device, node or pool) after
-/// the other through the Eviction API. A workload's next pod is evicted only when as many of its pods are ready as before.
+/// the other through the Eviction API. A workload's next pod waits until as many of its pods are ready as before.
 ///
 /// A unit is `idle` when no claim has held its devices for 5s; admin access is ignored. A unit is `held` if only pods hold
-/// its devices that the drain does not evict (pods of DaemonSets, and pods that tolerate the taint), or if a pod was
-/// force-deleted: its node may not have released the devices.
+/// its devices that stay (pods of DaemonSets, and pods that tolerate the taint), or if a pod was force-deleted.
 ///
-/// The drain is refused if --include does not name the class of a pod, or if there may be no other devices for the claims
-/// of pods that are recreated (--accept-unplaceable).
+/// The drain is refused if --include does not name the class of a pod, or if devices may be missing for recreated pods
+/// (--accept-unplaceable).
 ///
-/// If a unit is held, or not idle within --timeout, the exit code is 5; the taints stay. To continue the drain, run the
-/// same command again, also from another machine. To undo the drain: `restore`.
+/// If a unit is held, or not idle within --timeout, the exit code is 5; the taints stay. To continue, run the same
+/// command again; to undo the drain: `restore`.
 #[derive(clap::Args, Debug)]
 #[command(subcommand_value_name = "SUBCOMMAND", after_help = EXAMPLES)]
 pub(super) struct DrainArgs {
@@ -87,12 +83,12 @@ Examples:
   kubectl devicetaint restore firmware";
 
 impl DrainArgs {
-    /// Its use of clusters, and its handling of signals.
-    pub(super) fn profile(&self) -> CommandProfile {
-        CommandProfile::of(match self.view {
+    /// Purpose of the connection.
+    pub(super) fn purpose(&self) -> Purpose {
+        match self.view {
             Some(ViewedCluster::Status(_)) => Purpose::DrainStatus,
             None => Purpose::Drain,
-        })
+        }
     }
 }
 

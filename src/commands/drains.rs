@@ -1,11 +1,11 @@
 //! `drain status`: the units of drains, their stages and the pods on their devices.
 
 use super::context::Context;
-use super::flags::output::OutputArgs;
 use super::work::cluster_view::ClusterView;
 use super::work::connect::connect;
 use super::work::present::present;
 use crate::cluster::Detail;
+use crate::commands::work::present::OutputArgs;
 use crate::decide::drain::{as_evicting, drain_units, no_such_drain, unit_statuses};
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;
@@ -57,5 +57,5 @@ pub(super) async fn status(args: StatusArgs, context: &Context) -> Result<ExitSt
     });
     let statuses = unit_statuses(&units, &basis);
     let list = DrainList::new(statuses, Metadata::new(&basis), gaps.collect());
-    present(&list, view.view_warnings(), args.output.wanted(), context)
+    present(&list, view.view_warnings(), args.output.output, context)
 }

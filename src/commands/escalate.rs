@@ -1,19 +1,13 @@
 //! `escalate`: let rules do more.
-
 use clap::ValueEnum;
 
 use super::context::Context;
-use super::flags::change::{RehearsalArgs, ReportArgs};
-use super::flags::rules::RuleArgs;
-use super::flags::safety::SafetyArgs;
-use super::flags::waiting::WaitingArgs;
-use super::profile::CommandProfile;
+use super::flags::change::{RehearsalArgs, ReportArgs, SafetyArgs, WaitingArgs};
+use super::flags::selection::RuleArgs;
 use super::work::changer::{Changer, Recorder, recorder, reported, stopped};
 use super::work::mutation_context::MutationContext;
 use super::work::pipeline::Pipeline;
-use crate::cluster::Purpose;
-use crate::decide::proposal::ProposedRule;
-use crate::decide::proposal::{escalate, escalates_again, escalation};
+use crate::decide::proposal::{ProposedRule, escalate, escalates_again, escalation};
 use crate::decide::{Proposal, RuleChoice, RulePatch};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect};
@@ -86,13 +80,6 @@ impl From<Higher> for Effect {
             Higher::NoSchedule => Self::NoSchedule,
             Higher::NoExecute => Self::NoExecute,
         }
-    }
-}
-
-impl EscalateArgs {
-    /// Purpose of the connection, and who handles signals.
-    pub(super) fn profile(&self) -> CommandProfile {
-        CommandProfile::of(Purpose::Escalate)
     }
 }
 

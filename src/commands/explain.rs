@@ -1,16 +1,14 @@
 //! `explain`: the reasons for a verdict, link by link.
 
+use crate::commands::work::present::OutputArgs;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::context::Context;
-use super::flags::device_filters::DeviceFilterArgs;
-use super::flags::output::OutputArgs;
-use super::flags::source::SourceArgs;
-use super::profile::{CommandProfile, NamespaceFilter};
+use super::flags::selection::DeviceFilterArgs;
 use super::work::cluster_view::{ClusterView, Pods};
-use super::work::hypothesis::Hypothesis;
+use super::work::connect::Source;
 use super::work::present::present;
-use crate::cluster::{self, Detail, NodeDetail, PodQuery, PodQueryResult};
+use crate::cluster::{Detail, NodeDetail, PodQuery, PodQueryResult};
 use crate::completion::Values;
 use crate::decide::choice::{
     Choice, DeviceArguments, Purpose, devices_with, no_device, refuse_unmatched,
@@ -24,11 +22,11 @@ use crate::engine::explain::related_claims;
 use crate::engine::{ProposedTaint, claim_names};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{
-    ClaimSource, DeviceId, DeviceSelector, Gap, Kind, Namespace, NamespacedName, Pod, PodClaim,
-    Snapshot,
+    ClaimSource, DeviceId, DeviceSelector, Gap, Kind, Namespace, NamespacedName, ObjectName, Pod,
+    PodClaim, Snapshot,
 };
 use crate::naming::Subject;
-use crate::naming::subject::TypedName;
+use crate::naming::rule::TypedName;
 use crate::report::Explanation;
 use crate::report::explain::{
     Explained, explain_device, explain_pod, explain_pod_without_claims, explain_unread_pod,
@@ -68,7 +66,7 @@ pub(super) struct ExplainArgs {
     rule: Vec<String>,
 
     #[command(flatten)]
-    source: SourceArgs,
+    source: Source,
 
     #[command(flatten)]
     output: OutputArgs,
@@ -99,18 +97,11 @@ struct ExplainedObjects {
 }
 
 impl ExplainArgs {
-    /// The permissions that it needs.
-    pub(super) fn profile(&self) -> CommandProfile {
-        CommandProfile::of(cluster::Purpose::Explain).with_namespace(NamespaceFilter::Narrows)
-    }
-
     /// The devices and the taint of the hypothesis, if there is one.
     fn hypothesis(&self, targets: &ExplainTargets) -> Result<Option<Choice>, Failure> {
         let typed = DeviceArguments {
-            arguments: targets.rest.clone(),
-            filters: self.filters.filters(),
             rules: self.rule.clone(),
-            ..DeviceArguments::default()
+            ..self.filters.with(&targets.rest)
         };
         if typed.is_empty() {
             return Ok(None);
@@ -122,12 +113,11 @@ impl ExplainArgs {
 pub(super) async fn run(args: ExplainArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let targets = ExplainTargets::parse(&args.targets)?;
     let choice = args.hypothesis(&targets)?;
-    let mut view = ClusterView::open(&args.source.source(), context, Detail::Terms).await?;
+    let mut view = ClusterView::open(&args.source, context, Detail::Terms).await?;
     let mut hypothesis = Vec::new();
     if let Some(choice) = choice {
-        let found = Hypothesis::new(view, &choice, &[], context).await?;
-        refuse_unmatched(&found.proposed, &found.view.reading, &found.view.semantics)?;
-        (view, hypothesis) = (found.view, found.proposed);
+        (view, hypothesis) = view.proposed(&choice, &[], context).await?;
+        refuse_unmatched(&hypothesis, &view.reading, &view.semantics)?;
     }
     let found = find(&targets, &mut view, context).await?;
     if !hypothesis.is_empty() {
@@ -136,12 +126,8 @@ pub(super) async fn run(args: ExplainArgs, context: &Context) -> Result<ExitStat
     let view = with_related(view, &found).await?;
     let explained = explain(&found, &hypothesis, &view)?;
     let explanation = Explanation::new(explained, &view.basis());
-    present(
-        &explanation,
-        view.view_warnings(),
-        args.output.wanted(),
-        context,
-    )
+    let format = args.output.output;
+    present(&explanation, view.view_warnings(), format, context)
 }
 
 /// Finds the objects that are explained.
@@ -162,27 +148,7 @@ async fn find(
             Subject::Device(id) => found.devices.push(id.clone()),
             Subject::Pod(TypedName { namespace, name }) => {
                 let namespace = namespace.as_ref().or(typed.as_ref());
-                match namespace {
-                    Some(namespace) => {
-                        let name = NamespacedName {
-                            namespace: namespace.clone(),
-                            name: name.clone(),
-                        };
-                        found.pod(name, view).await?;
-                    }
-                    None => match view.find_pods(PodQuery::Called(name)).await? {
-                        PodQueryResult::These(pods, warnings) => {
-                            view.reading.warnings.extend(warnings);
-                            let pod = the_one(name.as_str(), pods)?;
-                            let pod = pod.ok_or_else(|| no_such_pod(None, name, &view.reading))?;
-                            found.pods.push(pod);
-                        }
-                        PodQueryResult::WithoutClaims | PodQueryResult::Gone => {
-                            return Err(no_such_pod(None, name, &view.reading));
-                        }
-                        PodQueryResult::Denied(why) => return Err(pods_denied(why)),
-                    },
-                }
+                found.pod(namespace, name, view).await?;
             }
             Subject::Claim(TypedName { namespace, name }) => {
                 let namespace = namespace.as_ref().or(typed.as_ref());
@@ -197,23 +163,42 @@ async fn find(
 }
 
 impl ExplainedObjects {
-    /// Adds the pod of that name.
-    async fn pod(&mut self, name: NamespacedName, view: &mut ClusterView) -> Result<(), Failure> {
-        match view.find_pods(PodQuery::One(&name)).await? {
-            PodQueryResult::These(pods, warnings) => {
+    /// Adds the pod of that name, in any namespace without one.
+    async fn pod(
+        &mut self,
+        namespace: Option<&Namespace>,
+        name: &ObjectName,
+        view: &mut ClusterView,
+    ) -> Result<(), Failure> {
+        let whole = namespace.map(|namespace| NamespacedName {
+            namespace: namespace.clone(),
+            name: name.clone(),
+        });
+        let query = match &whole {
+            Some(whole) => PodQuery::One(whole),
+            None => PodQuery::Called(name),
+        };
+        match (view.find_pods(query).await?, whole) {
+            (PodQueryResult::These(pods, warnings), whole) => {
                 view.reading.warnings.extend(warnings);
-                self.pods.extend(pods);
+                if whole.is_some() {
+                    self.pods.extend(pods);
+                    return Ok(());
+                }
+                let pod = the_one(name.as_str(), pods)?;
+                let pod = pod.ok_or_else(|| no_such_pod(None, name, &view.reading))?;
+                self.pods.push(pod);
             }
-            PodQueryResult::WithoutClaims => {
-                self.others.insert(name, None);
+            (PodQueryResult::WithoutClaims, Some(whole)) => {
+                self.others.insert(whole, None);
             }
-            PodQueryResult::Denied(why) => {
+            (PodQueryResult::Denied(why), Some(whole)) => {
                 view.reading.gaps.push(Gap::of(Kind::Pod, &why));
-                self.others.insert(name, Some(why));
+                self.others.insert(whole, Some(why));
             }
-            PodQueryResult::Gone => {
-                let NamespacedName { namespace, name } = &name;
-                return Err(no_such_pod(Some(namespace), name, &view.reading));
+            (PodQueryResult::Denied(why), None) => return Err(pods_denied(why)),
+            (PodQueryResult::WithoutClaims, None) | (PodQueryResult::Gone, _) => {
+                return Err(no_such_pod(namespace, name, &view.reading));
             }
         }
         Ok(())
@@ -263,16 +248,11 @@ async fn with_related(
     found: &ExplainedObjects,
 ) -> Result<ClusterView<Pods>, Failure> {
     let now = view.now;
-    let devices = found.devices_in(view.snapshot());
+    let devices = found.devices_in(view.snapshot()).into_iter();
     // Assumed so that the pods on these devices are read; no taint of these is reported.
-    let named: Vec<ProposedTaint> = devices
-        .iter()
-        .map(|id| {
-            let selector = DeviceSelector::from(id.clone());
-            ProposedTaint::hypothetical(selector, placeholder_taint(), now)
-        })
-        .collect();
-    let view = view.with_pods_of(&named).await?.with_found(&found.pods);
+    let selectors = devices.map(DeviceSelector::from);
+    let named = ProposedTaint::hypothetical_for(selectors, &placeholder_taint(), now);
+    let mut view = view.with_pods_of(&named).await?.with_found(&found.pods);
     let waits = |pod: &Pod| {
         let mut own = related_claims(view.snapshot(), pod);
         own.any(|claim| claim.allocation.is_none()) || !pod.extended_resources.is_empty()
@@ -280,21 +260,16 @@ async fn with_related(
     // Classes and nodes are needed for pending claims alone, and may be many.
     // A pod may not terminate because of its node.
     let needs_nodes = |pod: &Pod| waits(pod) || pod.deletion.is_some();
-    let view = if found.pods.iter().any(needs_nodes) {
-        view.with_places(NodeDetail::Whole).await?
-    } else {
-        view
-    };
+    if found.pods.iter().any(needs_nodes) {
+        view = view.with_places(NodeDetail::Whole).await?;
+    }
     let has_template = |claim: &PodClaim| match claim.source {
         ClaimSource::Template { .. } => true,
         ClaimSource::Claim(_) | ClaimSource::Unknown => false,
     };
+    let mut claims = found.pods.iter().flat_map(|pod| &pod.claims);
     // The absence of a claim may be that of its template, and a template may have been replaced since.
-    if found
-        .pods
-        .iter()
-        .any(|pod| pod.claims.iter().any(has_template))
-    {
+    if claims.any(has_template) {
         return view.with_templates().await;
     }
     Ok(view)

@@ -1,27 +1,23 @@
 //! `list`: existing rules, and their effects.
 
+use crate::commands::work::present::OutputArgs;
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use serde_json::Value;
 
 use super::context::Context;
-use super::flags::output::OutputArgs;
-use super::flags::source::SourceArgs;
-use super::profile::CommandProfile;
+use super::flags::selection::RuleArgs;
 use super::work::cluster_view::ClusterView;
+use super::work::connect::Source;
 use super::work::mutation_context::resolved;
 use super::work::present::present;
-use crate::assess::{Basis, DeviceBasis, ReportCompleteness};
-use crate::cluster::{Detail, Purpose};
-use crate::completion::Values;
+use crate::assess::ReportCompleteness;
+use crate::cluster::Detail;
+use crate::decide::RuleChoice;
 use crate::decide::identity::on_other_hardware;
-use crate::decide::{RuleArguments, RuleChoice};
 use crate::engine::ProposedTaint;
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;
-use crate::naming::labels::LabelSelector;
-use crate::naming::rule;
 use crate::render::Format;
 use crate::report::rules::{RuleList, rows};
 
@@ -39,15 +35,8 @@ use crate::report::rules::{RuleList, rows};
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ListArgs {
-    /// Only these rules: by name, or by devices and the KEY of their taint
-    ///
-    /// A device is DRIVER/POOL/DEVICE or a hardware ID (UUID, PCI address, uuid=UUID or serial=NUMBER).
-    #[arg(value_name = "RULE|DEVICE KEY", add = Values::RulesOrDevices)]
-    targets: Vec<String>,
-
-    /// Only rules with these labels
-    #[arg(short = 'l', long, value_name = "SELECTOR")]
-    selector: Option<LabelSelector>,
+    #[command(flatten)]
+    rules: RuleArgs,
 
     /// Only expired rules (see `add --expires`)
     #[arg(long)]
@@ -58,7 +47,7 @@ pub(super) struct ListArgs {
     no_headers: bool,
 
     #[command(flatten)]
-    source: SourceArgs,
+    source: Source,
 
     #[command(flatten)]
     output: OutputArgs,
@@ -76,121 +65,47 @@ Examples:
   kubectl devicetaint list -o yaml \\
     -l app.kubernetes.io/managed-by=kubectl-devicetaint";
 
-impl ListArgs {
-    /// Purpose of the connection, and who handles signals.
-    pub(super) fn profile(&self) -> CommandProfile {
-        CommandProfile::of(Purpose::List)
-    }
-}
-
 pub(super) async fn run(args: ListArgs, context: &Context) -> Result<ExitStatus, Failure> {
     // Errors in the arguments are found before the cluster is asked.
-    let choice = args.choice()?;
-    let (view, question) = args.view(choice, context).await?;
-    let devices = {
-        let basis = view.device_basis();
-        let shown = question.shown(&basis);
-        basis.selected(&proposed(&shown, view.now)).devices
+    let choice = args.rules.narrowed()?;
+    let (view, objects) = if args.wants_objects() {
+        ClusterView::open_with_objects(&args.source, context).await?
+    } else {
+        let view = ClusterView::open(&args.source, context, Detail::Names).await?;
+        (view, BTreeMap::new())
     };
-    let view = view.with_pods(|id| devices.contains(id)).await?;
-    let list = question.list(&view.basis());
+    // Rules that could not be read must not look like none; of files, a warning says how to state that.
+    if view.live().is_some() {
+        view.rules()?;
+    }
+    let (view, names) = match choice {
+        Some(choice) => named(&choice, view).await?,
+        None => (view, None),
+    };
+    let rules = view.snapshot().rules.iter();
+    let shown: Vec<DeviceTaintRule> = rules
+        .filter(|rule| args.wants(rule, names.as_deref(), view.now))
+        .cloned()
+        .collect();
+    let view = view.with_identities_of(&shown).await?;
+    let proposed = ProposedTaint::of_rules(&shown, view.now);
+    let view = view.with_pods_of(&proposed).await?;
+    let other_hardware = on_other_hardware(&shown, view.snapshot(), &view.semantics);
+    let impact = view.impact(&proposed);
+    let completeness = ReportCompleteness::new(&view.reading.gaps);
+    let rows = rows(shown, &impact, &other_hardware, &completeness);
+    let list = RuleList::new(rows, objects, view.now)
+        .from_answer(&impact, &view.basis())
+        .with_headers(args.no_headers.into());
     present(
         &list,
         &view.into_view_warnings(),
-        args.output.wanted(),
+        args.output.output,
         context,
     )
 }
 
-/// Listed rules, and their form.
-struct Listed<'a> {
-    args: &'a ListArgs,
-    /// Only those of these names, where some are named.
-    names: Option<Vec<String>>,
-    /// The rules as they are served, where these are printed.
-    objects: BTreeMap<String, Value>,
-}
-
-impl Listed<'_> {
-    fn shown(&self, basis: &DeviceBasis<'_>) -> Vec<DeviceTaintRule> {
-        let rules = basis.reading.snapshot.rules.iter();
-        rules
-            .filter(|rule| self.args.wants(rule, self.names.as_deref(), basis.now))
-            .cloned()
-            .collect()
-    }
-}
-
-/// Taints of the rules, or the same with effect NoExecute.
-fn proposed(rules: &[DeviceTaintRule], now: Timestamp) -> Vec<ProposedTaint> {
-    ProposedTaint::of_rules(rules, now)
-}
-
-impl Listed<'_> {
-    fn list(&self, basis: &Basis<'_>) -> RuleList {
-        let shown = self.shown(basis);
-        let other_hardware = on_other_hardware(&shown, &basis.reading.snapshot, basis.semantics);
-        let proposed = proposed(&shown, basis.now);
-        let impact = basis.impact(&proposed);
-        let completeness = ReportCompleteness::new(&basis.reading.gaps);
-        let rows = rows(shown, &impact, &other_hardware, &completeness);
-        let list = RuleList::new(rows, self.objects.clone(), basis.now);
-        list.from_answer(&impact, basis)
-            .with_headers(self.args.no_headers.into())
-    }
-}
-
 impl ListArgs {
-    /// View of the cluster, and the rules to list; all named rules exist.
-    async fn view(
-        &self,
-        choice: Option<RuleChoice>,
-        context: &Context,
-    ) -> Result<(ClusterView, Listed<'_>), Failure> {
-        let source = self.source.source();
-        let (view, objects) = if self.wants_objects() {
-            ClusterView::open_with_objects(&source, context).await?
-        } else {
-            (
-                ClusterView::open(&source, context, Detail::Names).await?,
-                BTreeMap::new(),
-            )
-        };
-        // Rules that could not be read must not look like none; of files, a warning says how to state that.
-        if view.live().is_some() {
-            view.rules()?;
-        }
-        let (view, names) = match choice {
-            Some(choice) => named(&choice, view).await?,
-            None => (view, None),
-        };
-        let question = Listed {
-            args: self,
-            names,
-            objects,
-        };
-        let shown = question.shown(&view.device_basis());
-        let view = view.with_identities_of(&shown).await?;
-        Ok((view, question))
-    }
-
-    /// The selection of rules, if any was typed.
-    fn choice(&self) -> Result<Option<RuleChoice>, Failure> {
-        // As `kubectl get devicetaintrules`.
-        let is_all = |targets: &[String]| match targets {
-            [only] => rule::is_type(only),
-            several => several.is_empty(),
-        };
-        if is_all(&self.targets) {
-            return Ok(None);
-        }
-        let choice = RuleChoice::parse(&RuleArguments {
-            targets: &self.targets,
-            ..RuleArguments::default()
-        });
-        choice.map(Some)
-    }
-
     /// True if the rule objects are printed, and not a report about them.
     fn wants_objects(&self) -> bool {
         match self.output.output {
@@ -201,26 +116,22 @@ impl ListArgs {
 
     fn wants(&self, rule: &DeviceTaintRule, names: Option<&[String]>, now: Timestamp) -> bool {
         let named = names.is_none_or(|names| names.iter().any(|name| name == rule.name.as_str()));
-        let labelled = self
-            .selector
-            .as_ref()
-            .is_none_or(|selector| selector.matches(&rule.metadata.labels));
         let expired = !self.expired || rule.metadata.is_expired(now);
-        named && labelled && expired
+        named && expired && self.rules.has_labels(&rule.metadata.labels)
     }
 }
 
-/// The names of the selected rules.
+/// The names of the selected rules, all of which exist.
 async fn named(
     choice: &RuleChoice,
     view: ClusterView,
 ) -> Result<(ClusterView, Option<Vec<String>>), Failure> {
     let (view, chooser) = Box::pin(resolved(choice, view)).await?;
-    let meant = chooser.select(view.rules()?, view.now);
+    let selected = chooser.select(view.rules()?, view.now);
     // A list without a rule that was named would pass for all of them.
-    if let Some(missing) = meant.all_missing() {
+    if let Some(missing) = selected.all_missing() {
         return Err(missing);
     }
-    let names = meant.rules.iter().map(|rule| rule.name.to_string());
+    let names = selected.rules.iter().map(|rule| rule.name.to_string());
     Ok((view, Some(names.collect())))
 }

@@ -1,18 +1,13 @@
 //! `make-room`: evicts pods so that a pod that waits for devices gets theirs.
-
 use super::context::Context;
-use super::flags::change::{RehearsalArgs, ReportArgs};
-use super::flags::safety::SafetyArgs;
-use super::profile::{CommandProfile, NamespaceFilter};
+use super::flags::change::{RehearsalArgs, ReportArgs, SafetyArgs};
 use super::signal::{Signals, interrupted, stoppable_by};
 use super::work::changer::{Changer, Recorder, recorder, reported};
 use super::work::make_room::{
     Preparation, Prepared, RoomEvictions, RoomRequest, remove_left, until_scheduled,
 };
-use super::work::mutation_context::MutationContext;
-use super::work::mutation_context::by_name;
+use super::work::mutation_context::{MutationContext, by_name};
 use super::work::pipeline::Pipeline;
-use crate::cluster::Purpose;
 use crate::commands::work::connect::failed;
 use crate::decide::approval::SafetyLimits;
 use crate::decide::change_log::DryRun;
@@ -66,15 +61,6 @@ Examples:
 
   # Evict them, and wait until the pod is scheduled
   kubectl devicetaint make-room pod/train-0 -n training";
-
-impl MakeRoomArgs {
-    /// Access to clusters, and the way in which the command is stopped.
-    pub(super) fn profile(&self) -> CommandProfile {
-        CommandProfile::of(Purpose::MakeRoom)
-            .with_namespace(NamespaceFilter::Narrows)
-            .tidying_up(true)
-    }
-}
 
 pub(super) async fn run(args: MakeRoomArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let format = args.report.output;

@@ -11,11 +11,8 @@
 )]
 
 mod add;
-mod built;
 mod cli;
-mod clock;
 mod complete;
-mod completion;
 mod context;
 mod dedicate;
 mod deescalate;
@@ -32,10 +29,8 @@ mod make_room;
 mod plan;
 mod podresources;
 mod preview;
-mod profile;
 mod remove;
 mod restore;
-mod settings;
 mod signal;
 mod snapshot;
 #[cfg(test)]
@@ -47,4 +42,4 @@ mod wait;
 mod work;
 
 pub use cli::{Cli, command, run};
-pub use context::{VARIABLES, Variable};
+pub use context::variables;

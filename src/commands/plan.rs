@@ -4,16 +4,12 @@ use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 
 use super::context::Context;
-use super::flags::device_filters::DeviceFilterArgs;
-use super::flags::output::OutputArgs;
-use super::flags::source::SourceArgs;
-use super::profile::{CommandProfile, NamespaceFilter, PODS_OF_EVERY_NAMESPACE};
+use super::flags::selection::DeviceFilterArgs;
 use super::work::cluster_view::ClusterView;
-use super::work::hypothesis::Hypothesis;
-use super::work::present::present;
+use super::work::connect::Source;
+use super::work::present::{OutputArgs, present};
 use crate::assess::plan::proposed_taints;
 use crate::assess::{self, PlanUnit};
-use crate::cluster::{Detail, Purpose};
 use crate::completion::Values;
 use crate::decide::choice::{self, Choice, DeviceArguments, refuse_unmatched};
 use crate::decide::drain::pods_of;
@@ -69,7 +65,7 @@ pub(super) struct PlanArgs {
     filters: DeviceFilterArgs,
 
     #[command(flatten)]
-    source: SourceArgs,
+    source: Source,
 
     #[command(flatten)]
     output: OutputArgs,
@@ -87,29 +83,12 @@ Examples:
   kubectl devicetaint drain $(kubectl devicetaint plan gpu.example.com --count 2 -o name)";
 
 impl PlanArgs {
-    /// Access to clusters, and the meaning of a namespace.
-    pub(super) fn profile(&self) -> CommandProfile {
-        CommandProfile::of(Purpose::Plan)
-            .with_namespace(NamespaceFilter::Meaningless(PODS_OF_EVERY_NAMESPACE))
-    }
-
     /// The number of devices or nodes; clap requires exactly one of them.
     fn size(&self) -> Result<PlanSize, Failure> {
         let devices = self.count.map(|number| PlanSize::Devices(number.get()));
         let nodes = self.nodes.map(|number| PlanSize::Nodes(number.get()));
-        let size = devices.or(nodes);
-        size.ok_or_else(|| {
-            Failure::usage("the size of the plan is missing: set --count or --nodes")
-        })
-    }
-
-    /// The devices to choose from.
-    fn choice(&self) -> Result<Choice, Failure> {
-        parse(&DeviceArguments {
-            arguments: self.devices.clone(),
-            filters: self.filters.filters(),
-            ..DeviceArguments::default()
-        })
+        let missing = || Failure::usage("the size of the plan is missing: set --count or --nodes");
+        devices.or(nodes).ok_or_else(missing)
     }
 
     /// The devices that must not be chosen.
@@ -117,62 +96,49 @@ impl PlanArgs {
         if self.exclude.is_empty() {
             return Ok(None);
         }
-        let excluded = parse(&DeviceArguments {
-            arguments: self.exclude.clone(),
-            ..DeviceArguments::default()
-        });
-        excluded
-            .map(Some)
-            .map_err(|failure| failure.context("--exclude"))
+        let excluded = parse(&DeviceFilterArgs::default().with(&self.exclude));
+        let excluded = excluded.map_err(|failure| failure.context("--exclude"))?;
+        Ok(Some(excluded))
     }
 }
 
 pub(super) async fn run(args: PlanArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let size = args.size()?;
-    let (choice, excluded) = (args.choice()?, args.excluded()?);
-    let view = ClusterView::open_for_impact(&args.source.source(), context, Detail::Terms, &choice)
-        .await?;
+    let choice = parse(&args.filters.with(&args.devices))?;
+    let excluded = args.excluded()?;
+    let view = ClusterView::open_for_impact(&args.source, context, &choice).await?;
     refuse_unread(&view.reading)?;
     let (mut view, candidates) = Box::pin(devices(view, &choice, context)).await?;
     let mut without = BTreeSet::new();
     if let Some(excluded) = &excluded {
         (view, without) = Box::pin(devices(view, excluded, context)).await?;
     }
-    let units = plan_units(
-        size,
-        &candidates,
-        &without,
-        view.snapshot(),
-        &view.semantics,
-    )?;
+    let (snapshot, semantics) = (view.snapshot(), &view.semantics);
+    let units = plan_units(size, &candidates, &without, snapshot, semantics)?;
     let taint = drain_taint();
     let proposed = proposed_taints(&units, &taint, view.now);
     let view = view.with_pods_for(&proposed, &[]).await?;
     // Pods were read after the first check, and costs are counted from them.
     refuse_unread(&view.reading)?;
-    let plan = assess::plan::plan(&units, size.number(), &taint, &view.basis());
+    let basis = view.basis();
+    let plan = assess::plan::plan(&units, size.number(), &taint, &basis);
     let chosen = |unit: &&PlanUnit| {
         let mut planned = plan.planned_units.iter();
         planned.any(|planned| planned.unit == unit.name)
     };
     let proposed = proposed_taints(units.iter().filter(chosen), &taint, view.now);
-    let pods = pods_of(&view.impact(&proposed), &view.basis());
+    let pods = pods_of(&view.impact(&proposed), &basis);
     let drain = drain_command(size, &plan, &pods);
-    let report = PlanReport::new(plan, drain, &view.basis(), args.no_headers.into());
-    present(
-        &report,
-        &view.into_view_warnings(),
-        args.output.wanted(),
-        context,
-    )
+    let report = PlanReport::new(plan, drain, &basis, args.no_headers.into());
+    let format = args.output.output;
+    present(&report, &view.into_view_warnings(), format, context)
 }
 
 /// Understands arguments that name devices, and no taint: plans are made for the taint of a drain.
 fn parse(typed: &DeviceArguments) -> Result<Choice, Failure> {
-    let choice = Choice::parse(typed, choice::Purpose::Choose)?;
     Ok(Choice {
         taint: Some(drain_taint()),
-        ..choice
+        ..Choice::parse(typed, choice::Purpose::Choose)?
     })
 }
 
@@ -182,7 +148,7 @@ async fn devices(
     choice: &Choice,
     context: &Context,
 ) -> Result<(ClusterView, BTreeSet<DeviceId>), Failure> {
-    let Hypothesis { view, proposed } = Hypothesis::new(view, choice, &[], context).await?;
+    let (view, proposed) = view.proposed(choice, &[], context).await?;
     refuse_unmatched(&proposed, &view.reading, &view.semantics)?;
     let devices = view.selected(&proposed).devices;
     Ok((view, devices))

@@ -1,25 +1,24 @@
 //! `podresources`: devices in use according to the kubelet of this node, and whether devices may be pulled.
-
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Subcommand;
 use clap::builder::NonEmptyStringValueParser;
+use jiff::Timestamp;
 
-use super::context::Context;
-use super::flags::output::OutputArgs;
-use super::flags::source::SourceArgs;
-use super::profile::{CommandProfile, NamespaceFilter};
+use super::context::{self, Context};
 use super::work::cluster_view::{ClusterView, Pods, ViewWarnings};
-use super::work::kubelet::KubeletAnswer;
-use super::work::present::present;
+use super::work::connect::{Source, failed};
+use super::work::present::{OutputArgs, present};
 use crate::assess::{DeviceUse, SafetyFacts, device_safety, devices_in_use};
-use crate::cluster::{Detail, Purpose};
+use crate::cluster::{Detail, Purpose, node_of_pod};
 use crate::completion::Values;
 use crate::decide::choice::{self, Choice, ChoiceBasis, DeviceArguments};
+use crate::engine::kubelet_node::{Evidence, KubeletNode, NodeProof, kubelet_node};
 use crate::error::{ExitStatus, Failure};
-use crate::kubelet::SOCKET;
-use crate::model::{DeviceSelector, Kind, NodeName};
+use crate::kubelet::{Lister, SOCKET, certificate_node, notes_beside};
+use crate::model::{DeviceSelector, InUse, Kind, NamespacedName, NodeName, PreparedClaim, Warning};
 use crate::naming::device;
 use crate::report::PodResourcesReport;
 
@@ -99,7 +98,7 @@ struct CheckArgs {
     socket: PathBuf,
 
     #[command(flatten)]
-    source: SourceArgs,
+    source: Source,
 
     #[command(flatten)]
     output: OutputArgs,
@@ -109,19 +108,18 @@ struct CheckArgs {
 const SETTLE: Duration = Duration::from_secs(5);
 
 impl PodResourcesArgs {
-    /// Requests to clusters, and handling of signals.
-    pub(super) fn profile(&self) -> CommandProfile {
-        let (purpose, namespace) = match &self.question {
-            KubeletQuestion::List(_) => (None, NamespaceFilter::Narrows),
-            KubeletQuestion::Check(args) => (
-                args.source.from.is_empty().then_some(Purpose::PodResources),
-                NamespaceFilter::Meaningless("devices have no namespace"),
-            ),
-        };
-        CommandProfile {
-            purpose,
-            namespace,
-            ..CommandProfile::without_cluster()
+    /// True if the kubelet alone is asked.
+    pub(super) fn lists(&self) -> bool {
+        matches!(self.question, KubeletQuestion::List(_))
+    }
+
+    /// Purpose of the connection, if a cluster is asked.
+    pub(super) fn purpose(&self) -> Option<Purpose> {
+        match &self.question {
+            KubeletQuestion::Check(args) if args.source.from.is_empty() => {
+                Some(Purpose::PodResources)
+            }
+            KubeletQuestion::List(_) | KubeletQuestion::Check(_) => None,
         }
     }
 }
@@ -143,9 +141,9 @@ async fn list(args: &ListArgs, context: &Context) -> Result<ExitStatus, Failure>
         }
         items.retain(|item| !item.users.is_empty());
     }
-    let report = PodResourcesReport::of_list(items, answer.unread.as_ref());
-    let wanted = args.output.wanted();
-    present(&report, &ViewWarnings::default(), wanted, context)
+    let report = PodResourcesReport::of_list(items, answer.prepared.as_ref().err());
+    let format = args.output.output;
+    present(&report, &ViewWarnings::default(), format, context)
 }
 
 async fn check(args: &CheckArgs, context: &Context) -> Result<ExitStatus, Failure> {
@@ -166,7 +164,7 @@ async fn check(args: &CheckArgs, context: &Context) -> Result<ExitStatus, Failur
         items,
     } = result;
     let report = PodResourcesReport::of_check(&node, answer.time, items, &view.basis());
-    present(&report, view.view_warnings(), args.output.wanted(), context)
+    present(&report, view.view_warnings(), args.output.output, context)
 }
 
 /// Understands the devices that were typed; `None` selects all devices of the node.
@@ -228,7 +226,7 @@ impl CheckArgs {
         context: &Context,
     ) -> Result<CheckResult, Failure> {
         let answer = KubeletAnswer::read(&self.socket, context).await?;
-        let view = ClusterView::open(&self.source.source(), context, Detail::Terms).await?;
+        let view = ClusterView::open(&self.source, context, Detail::Terms).await?;
         let view = view.with_attributes(&[Kind::DeviceClass]).await?;
         let view = view.with_templates().await?;
         // Pods of all devices, since any of them may identify the kubelet's node.
@@ -241,7 +239,7 @@ impl CheckArgs {
             node: &node,
             is_verified,
             in_use: &answer.in_use,
-            prepared: answer.prepared.as_deref(),
+            prepared: answer.prepared.as_deref().ok(),
         });
         // A mistyped node must not look like one on which nothing is in use.
         if items.is_empty() {
@@ -265,4 +263,130 @@ impl CheckArgs {
             items,
         })
     }
+}
+
+/// File with the name of the machine on Linux.
+const HOSTNAME: &str = "/proc/sys/kernel/hostname";
+
+/// The answer of a kubelet.
+struct KubeletAnswer {
+    /// Its list.
+    in_use: InUse,
+    /// Claims in its checkpoint beside the socket, or why that could not be read.
+    prepared: Result<Vec<PreparedClaim>, Warning>,
+    /// When it answered.
+    time: Timestamp,
+}
+
+impl KubeletAnswer {
+    /// Reads the list of the kubelet at the `socket`, and its checkpoint. Without --request-timeout, a connection that is
+    /// silent for a day has failed.
+    ///
+    /// # Errors
+    ///
+    /// If the kubelet does not answer; a retry may help.
+    async fn read(socket: &Path, context: &Context) -> Result<Self, Failure> {
+        const DAY: Duration = Duration::from_secs(86_400);
+        let limit = context.connection.request_timeout.unwrap_or(DAY);
+        let in_use = Lister::new(socket, limit).list().await;
+        let in_use = in_use.map_err(|error| {
+            let status = if error.passes() {
+                ExitStatus::TryAgain
+            } else {
+                ExitStatus::Failed
+            };
+            let hint = error.hint();
+            Failure::new(status, error).hint(hint)
+        })?;
+        let time = context::now();
+        let prepared = notes_beside(socket).map_err(|message| Warning {
+            code: "checkpoint-unread",
+            message,
+            fix: None,
+        });
+        Ok(Self {
+            in_use,
+            prepared,
+            time,
+        })
+    }
+
+    /// The node of the kubelet at `socket`, and whether evidence shows that it is the `named` one.
+    ///
+    /// # Errors
+    ///
+    /// If evidence shows another node, or if there is neither evidence nor a name.
+    async fn node(
+        &self,
+        socket: &Path,
+        named: Option<&NodeName>,
+        view: &ClusterView<Pods>,
+    ) -> Result<(NodeName, bool), Failure> {
+        let located = self.locate_pods(view).await?;
+        let certificate = certificate_node(socket);
+        // Without a hostname, there is one proof less.
+        let hostname = fs::read_to_string(HOSTNAME).unwrap_or_default();
+        let evidence = Evidence {
+            snapshot: view.snapshot(),
+            semantics: &view.semantics,
+            in_use: &self.in_use,
+            // So it is without a checkpoint.
+            prepared: self.prepared.as_deref().unwrap_or_default(),
+            located: &located,
+            certificate: certificate.as_ref(),
+            hostname: hostname.trim(),
+        };
+        match kubelet_node(&evidence, named) {
+            KubeletNode::Verified(node) => Ok((node, true)),
+            KubeletNode::Unverified(node) => Ok((node, false)),
+            KubeletNode::Other {
+                expected,
+                node,
+                proof,
+            } => Err(other_node(&expected, &node, &proof)),
+            KubeletNode::Unknown => Err(Failure::new(
+                ExitStatus::Failed,
+                "cannot determine the node of this kubelet",
+            )
+            .hint("specify the node: --node NAME")),
+        }
+    }
+
+    /// The node of a pod that the kubelet lists, read from the API if no such pod was read with the devices.
+    async fn locate_pods(
+        &self,
+        view: &ClusterView<Pods>,
+    ) -> Result<Vec<(NamespacedName, NodeName)>, Failure> {
+        // A pod may be gone by now, and the next one not.
+        const TRIES: usize = 3;
+        let known = &view.snapshot().pods;
+        let is_known = |name: &NamespacedName| known.iter().any(|pod| pod.name == *name);
+        let listed = &self.in_use.pods;
+        let Some(live) = view.live() else {
+            return Ok(Vec::new());
+        };
+        if listed.iter().any(|pod| is_known(&pod.name)) {
+            return Ok(Vec::new());
+        }
+        for pod in listed.iter().take(TRIES) {
+            let node = node_of_pod(&live.client, &pod.name).await.map_err(failed)?;
+            if let Some(node) = node {
+                return Ok(vec![(pod.name.clone(), node)]);
+            }
+        }
+        Ok(Vec::new())
+    }
+}
+
+fn other_node(expected: &NodeName, node: &NodeName, proof: &NodeProof) -> Failure {
+    let why = match proof {
+        NodeProof::Pod(pod) => format!("it runs pod {pod}, which is on node {node}"),
+        NodeProof::Device(device) => {
+            format!("it has prepared device {device}, which is local to node {node}")
+        }
+        NodeProof::Certificate => format!("its client certificate names node {node}"),
+    };
+    Failure::usage(format!("this is not the kubelet of node {expected}: {why}")).hint(format!(
+        "use the socket of the kubelet of node {expected}, or run the command on that node"
+    ))
 }

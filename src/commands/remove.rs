@@ -1,22 +1,19 @@
 //! `remove`: take rules away.
-
 use std::collections::BTreeSet;
 
 use super::context::Context;
 use super::flags::change::{ChangeArgs, ReportArgs};
-use super::flags::rules::RuleArgs;
-use super::profile::CommandProfile;
+use super::flags::selection::RuleArgs;
 use super::work::changer::{Changer, Recorder, recorder, reported, stopped};
 use super::work::connect::{Live, connect};
-use super::work::mutation_context::MutationContext;
-use super::work::mutation_context::selected_on;
+use super::work::mutation_context::{MutationContext, selected_on};
 use super::work::pipeline::approve_deletion;
-use crate::cluster::{Purpose, read_nodes};
+use crate::cluster::read_nodes;
 use crate::decide::approval::RemovalApproval;
 use crate::decide::change_log::held_line;
 use crate::decide::{Proposal, RuleArguments, RuleChoice, SelectedRules};
 use crate::engine::rule_lifecycle::{blocks, release};
-use crate::engine::{ProposedTaint, nodes_of};
+use crate::engine::{ProposedTaint, nodes_of, tainted_devices};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Kind};
 use crate::report::rule_lifecycle::release_lines;
@@ -80,13 +77,6 @@ Examples:
 
   # Expired rules
   kubectl devicetaint remove --expired";
-
-impl RemoveArgs {
-    /// Purpose of the connection, and who handles signals.
-    pub(super) fn profile(&self) -> CommandProfile {
-        CommandProfile::of(Purpose::Remove)
-    }
-}
 
 pub(super) async fn run(args: RemoveArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let format = args.report.output;
@@ -230,7 +220,12 @@ async fn tell_released(
         return;
     }
     let proposed = ProposedTaint::of_rules(blocking, mutation.view.now);
-    let devices = mutation.view.tainted_devices(&proposed);
+    let devices = tainted_devices(
+        mutation.view.snapshot(),
+        &proposed,
+        mutation.view.now,
+        &mutation.view.semantics,
+    );
     let Some(Live { client, served }) = mutation.view.live() else {
         return;
     };

@@ -1,13 +1,10 @@
 //! `restore`: undo a drain.
-
 use super::context::Context;
 use super::flags::change::{ChangeArgs, ReportArgs};
-use super::profile::CommandProfile;
 use super::remove::{self, RemoveArgs};
 use super::work::changer::reported;
 use super::work::connect::{connect, failed};
 use super::work::pipeline::{ask, asking, introduce};
-use crate::cluster::Purpose;
 use crate::completion::Values;
 use crate::decide::approval::Question;
 use crate::decide::drain::restorable;
@@ -47,13 +44,6 @@ Examples:
 
   # One node of a drain
   kubectl devicetaint restore node-7";
-
-impl RestoreArgs {
-    /// Its use of clusters, and its handling of signals.
-    pub(super) fn profile(&self) -> CommandProfile {
-        CommandProfile::of(Purpose::Restore)
-    }
-}
 
 pub(super) async fn run(args: RestoreArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let format = args.report.output;

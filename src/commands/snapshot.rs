@@ -3,12 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::context::Context;
-use super::profile::{CommandProfile, NamespaceFilter};
-use super::work::connect::{connect, failed};
-use super::work::source::read_instead;
-use crate::cluster::{
-    self, Destination, Existing, Purpose, Redaction, SaveError, Saved, SavedNotes,
-};
+use super::work::connect::{connect, failed, read_instead};
+use crate::cluster::{self, Destination, Existing, Redaction, SaveError, Saved, SavedNotes};
 use crate::decide::version::older_version;
 use crate::error::{ExitStatus, Failure};
 use crate::report::metadata;
@@ -63,15 +59,6 @@ Examples:
   # The same from an existing dump
   kubectl devicetaint snapshot --redact --from must-gather -o cluster.json.gz";
 
-impl SnapshotArgs {
-    /// Purpose of the connection, and who handles signals.
-    pub(super) fn profile(&self) -> CommandProfile {
-        CommandProfile::of(Purpose::Snapshot).with_namespace(NamespaceFilter::Meaningless(
-            "a snapshot covers the whole cluster",
-        ))
-    }
-}
-
 pub(super) async fn run(args: SnapshotArgs, context: &Context) -> Result<ExitStatus, Failure> {
     // A file that cannot be written is found before a large cluster is read.
     let destination = args.destination()?;
@@ -120,17 +107,13 @@ impl SnapshotArgs {
     }
 
     fn destination(&self) -> Result<Option<(PathBuf, Destination)>, Failure> {
-        let Some(path) = self
-            .output
-            .as_deref()
-            .filter(|path| *path != Path::new("-"))
-        else {
+        let path = self.output.as_deref();
+        let Some(path) = path.filter(|path| *path != Path::new("-")) else {
             return Ok(None);
         };
-        let existing = if self.force {
-            Existing::Replace
-        } else {
-            Existing::Keep
+        let existing = match self.force {
+            true => Existing::Replace,
+            false => Existing::Keep,
         };
         let destination = Destination::new(path, existing).map_err(unwritable)?;
         Ok(Some((path.to_owned(), destination)))

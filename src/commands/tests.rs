@@ -43,7 +43,7 @@ impl Run {
         let (stdout, stderr) = (Heard::default(), Heard::default());
         let printer = Printer::plain(stdout.clone(), stderr.clone());
         Self {
-            context: Context::of_test(printer, server.options()),
+            context: Context::plain(printer, server.options()),
             stdout,
             stderr,
         }
@@ -53,6 +53,14 @@ impl Run {
         let words: Vec<&str> = line.split(' ').collect();
         run_in(&words, &self.context).await
     }
+}
+
+/// The document that a command prints.
+async fn document(server: &Server, line: &str) -> serde_json::Value {
+    let run = Run::on(server);
+    let outcome = run.of(line).await;
+    assert!(outcome.is_ok(), "{line}: {outcome:?} {}", run.stderr.text());
+    serde_json::from_str(&run.stdout.text()).unwrap()
 }
 
 async fn failure(server: &Server, line: &str) -> Failure {
@@ -135,13 +143,7 @@ async fn a_server_that_does_not_tell_the_time_is_answered_by_this_clock_and_that
         let told = run.stderr.text();
         assert!(told.contains("clock of this machine"), "{line}: {told}");
     }
-    let run = Run::on(&server);
-    assert!(
-        run.of("preview gpu.example.com/node-1/gpu-1 -o json")
-            .await
-            .is_ok()
-    );
-    let report: serde_json::Value = serde_json::from_str(&run.stdout.text()).unwrap();
+    let report = document(&server, "preview gpu.example.com/node-1/gpu-1 -o json").await;
     let mut codes = report["warnings"]
         .as_array()
         .unwrap()
@@ -152,11 +154,7 @@ async fn a_server_that_does_not_tell_the_time_is_answered_by_this_clock_and_that
 
 #[tokio::test]
 async fn what_is_odd_about_events_is_passed_on() {
-    let server = Server::start().await;
-    let rule = r#"{"kind":"DeviceTaintRule","apiVersion":"resource.k8s.io/v1","metadata":{"name":"drain","uid":"u","resourceVersion":"8"},"spec":{"deviceSelector":{"pool":"node-9"},"taint":{"key":"a","effect":"None"}}}"#;
-    server.answer(RULES, [Answer::json(&format!(
-        r#"{{"apiVersion":"resource.k8s.io/v1","kind":"DeviceTaintRuleList","metadata":{{"resourceVersion":"8"}},"items":[{rule}]}}"#
-    ))]);
+    let server = server_with_a_rule(NEWEST).await;
     let event = r#"{"metadata":{"name":"e","namespace":"default"},"involvedObject":{"kind":"DeviceTaintRule","name":"drain"},"type":"Normal","reason":"Seen","message":"by somebody"}"#;
     server.answer(
         "/api/v1/events?fieldSelector=involvedObject.kind%3DDeviceTaintRule%2CinvolvedObject.name%3Ddrain&limit=1000",
@@ -164,19 +162,16 @@ async fn what_is_odd_about_events_is_passed_on() {
             r#"{{"apiVersion":"v1","kind":"EventList","metadata":{{}},"items":[{event},{event}]}}"#
         ))],
     );
-    let run = Run::on(&server);
-    let outcome = run.of("describe drain -o json").await;
-    assert!(outcome.is_ok(), "{outcome:?} {:?}", server.requests());
-    let told = run.stdout.text();
+    let told = document(&server, "describe drain -o json")
+        .await
+        .to_string();
     assert!(told.contains("DuplicateObject"), "{told}");
 }
 
 #[tokio::test]
 async fn rules_that_are_printed_as_they_are_are_listed_once() {
     let server = Server::start().await;
-    let run = Run::on(&server);
-    let outcome = run.of("list -o json").await;
-    assert!(outcome.is_ok(), "{outcome:?}");
+    document(&server, "list -o json").await;
     assert_eq!(server.count(RULES), 1, "{:?}", server.requests());
 }
 
@@ -280,10 +275,7 @@ async fn whoever_looks_at_rules_that_can_break_the_scheduler_is_told_so() {
             "{line}: {outcome:?} {told}"
         );
     }
-    let run = Run::on(&server);
-    let preview = "preview gpu.example.com/node-1/gpu-1 -o json";
-    assert!(run.of(preview).await.is_ok());
-    let report: serde_json::Value = serde_json::from_str(&run.stdout.text()).unwrap();
+    let report = document(&server, "preview gpu.example.com/node-1/gpu-1 -o json").await;
     let warnings = report["warnings"].as_array().unwrap().iter();
     let codes: Vec<_> = warnings.map(|found| &found["reason"]).collect();
     let times = codes
@@ -291,9 +283,7 @@ async fn whoever_looks_at_rules_that_can_break_the_scheduler_is_told_so() {
         .filter(|code| **code == "SchedulerBreaks")
         .count();
     assert_eq!(times, 1, "{codes:?}");
-    let run = Run::on(&server);
-    assert!(run.of("version -o json").await.is_ok());
-    let report: serde_json::Value = serde_json::from_str(&run.stdout.text()).unwrap();
+    let report = document(&server, "version -o json").await;
     let defect = &report["knownDefects"][0];
     assert_eq!(defect["present"], true, "{report}");
     assert_eq!(defect["fixedIn"], "1.36.3");
@@ -301,13 +291,7 @@ async fn whoever_looks_at_rules_that_can_break_the_scheduler_is_told_so() {
 
 #[tokio::test]
 async fn a_version_that_is_newer_than_this_plugin_is_told_by_whoever_looks() {
-    let server = Server::start().await;
-    server.answer("/version", [Answer::json(r#"{"gitVersion":"v1.99.0"}"#)]);
-    let rule = r#"{"kind":"DeviceTaintRule","apiVersion":"resource.k8s.io/v1","metadata":{"name":"drain","uid":"u","resourceVersion":"8"},"spec":{"deviceSelector":{"pool":"node-9"},"taint":{"key":"a","effect":"None"}}}"#;
-    let list = format!(
-        r#"{{"apiVersion":"resource.k8s.io/v1","kind":"DeviceTaintRuleList","metadata":{{"resourceVersion":"8"}},"items":[{rule}]}}"#
-    );
-    server.answer(RULES, [Answer::json(&list)]);
+    let server = server_with_a_rule(r#"{"gitVersion":"v1.99.0"}"#).await;
     for line in [
         "list",
         "list -o json",
@@ -338,11 +322,8 @@ async fn replacements_are_judged_by_the_template_that_they_will_come_from() {
         let server = Server::start().await;
         server.answer_generated();
         server.answer(TEMPLATES, [answer]);
-        let run = Run::on(&server);
         let preview = "preview gpu.example.com/node-1/gpu-0 a.example.com/k:NoExecute -o json";
-        let outcome = run.of(preview).await;
-        assert!(outcome.is_ok(), "{outcome:?} {}", run.stderr.text());
-        let report: serde_json::Value = serde_json::from_str(&run.stdout.text()).unwrap();
+        let report = document(&server, preview).await;
         let found = &report["replacements"]["claimReplacements"][0]["placeable"];
         assert_eq!(found.to_string(), expected, "{report:#}");
         let gaps = report["incomplete"].to_string();

@@ -1,12 +1,11 @@
 //! `tolerations`: the lines that tolerate a taint, and who has them.
 
 use super::context::Context;
-use super::flags::output::OutputArgs;
-use super::flags::source::SourceArgs;
-use super::profile::CommandProfile;
 use super::work::cluster_view::ClusterView;
+use super::work::connect::Source;
 use super::work::present::present;
-use crate::cluster::{Detail, Purpose};
+use crate::cluster::Detail;
+use crate::commands::work::present::OutputArgs;
 use crate::completion::Values;
 use crate::decide::dedication::{
     taints_meant, tolerants, toleration_document, traps, typed_taint, unreadable,
@@ -38,7 +37,7 @@ pub(super) struct TolerationsArgs {
     who: bool,
 
     #[command(flatten)]
-    source: SourceArgs,
+    source: Source,
 
     #[command(flatten)]
     output: OutputArgs,
@@ -55,40 +54,30 @@ Examples:
   # Which claims and templates tolerate this taint?
   kubectl devicetaint tolerations devicetaint.dev/dedicated=research:NoSchedule --who";
 
-impl TolerationsArgs {
-    /// Purpose of the connection, and who handles signals.
-    pub(super) fn profile(&self) -> CommandProfile {
-        CommandProfile::of(Purpose::Tolerations)
-    }
-}
-
 pub(super) async fn run(args: TolerationsArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    match args.typed()? {
+    let taints = typed_taint(&args.target)?.map(|taint| vec![taint]);
+    if let Some(taints) = taints.as_ref().filter(|_| !args.who) {
         // The lines of a taint are known without a cluster.
-        Some(taint) if !args.who => args.print(&[taint], context),
-        Some(taint) => {
-            let view = ClusterView::open(&args.source.source(), context, Detail::Terms).await?;
-            args.who(vec![taint], view, context).await
-        }
-        None => {
-            let view = ClusterView::open(&args.source.source(), context, Detail::Terms).await?;
-            let rules = view.rules()?;
-            let taints = taints_meant(&args.target, rules, view.snapshot(), &view.semantics)?;
-            if args.who {
-                return args.who(taints, view, context).await;
-            }
-            view.tell(&context.printer);
-            args.print(&taints, context)
-        }
+        return args.print(taints, context);
     }
+    let view = ClusterView::open(&args.source, context, Detail::Terms).await?;
+    let taints = match taints {
+        Some(taints) => taints,
+        None => taints_meant(
+            &args.target,
+            view.rules()?,
+            view.snapshot(),
+            &view.semantics,
+        )?,
+    };
+    if args.who {
+        return args.who(&taints, view, context).await;
+    }
+    view.tell(&context.printer);
+    args.print(&taints, context)
 }
 
 impl TolerationsArgs {
-    /// The taint, if it is one that was typed.
-    fn typed(&self) -> Result<Option<Taint>, Failure> {
-        typed_taint(&self.target)
-    }
-
     fn print(&self, taints: &[Taint], context: &Context) -> Result<ExitStatus, Failure> {
         let document = toleration_document(taints);
         let text = match self.output.output {
@@ -111,37 +100,29 @@ impl TolerationsArgs {
 
     async fn who(
         &self,
-        taints: Vec<Taint>,
+        taints: &[Taint],
         view: ClusterView,
         context: &Context,
     ) -> Result<ExitStatus, Failure> {
         let view = view.with_templates().await?;
-        let found = tolerants(view.snapshot(), &taints);
-        let reports = found
-            .iter()
-            .map(|one| tolerant_report(one, &taints, &view.semantics))
-            .collect();
-        let shown = taints
-            .iter()
-            .map(|taint| TaintView::of_rule(taint, None))
-            .collect();
-        let basis = view.device_basis();
-        let mut gaps = view.reading.gaps.clone();
-        let unread = view.reading.without(Kind::ResourceClaimTemplate);
-        gaps.extend(unread.filter(|gap| gaps.iter().all(|other| other.what != gap.what)));
-        let mut incomplete: Vec<Incomplete> = gaps
-            .iter()
-            .map(|gap| Incomplete {
-                missing: gap.what.clone(),
-                message: gap.why.clone(),
-                affects: Affects::Details,
-            })
-            .collect();
-        incomplete.extend(not_understood(&view.reading));
-        let warnings: Vec<Warning> = view.reading.warnings.iter().map(Warning::from).collect();
-        let report =
-            TolerationReport::new(shown, reports, Metadata::new(&basis)).with(warnings, incomplete);
-        present(&report, view.view_warnings(), self.output.wanted(), context)
+        let reading = &view.reading;
+        let found = tolerants(view.snapshot(), taints);
+        let found = found.iter();
+        let reports = found.map(|one| tolerant_report(one, taints, &view.semantics));
+        let shown = taints.iter().map(|taint| TaintView::of_rule(taint, None));
+        let unread = reading.without(Kind::ResourceClaimTemplate);
+        let unread = unread.filter(|gap| reading.gaps.iter().all(|it| it.what != gap.what));
+        let gaps = reading.gaps.iter().chain(&unread).map(|gap| Incomplete {
+            missing: gap.what.clone(),
+            message: gap.why.clone(),
+            affects: Affects::Details,
+        });
+        let incomplete = gaps.chain(not_understood(reading)).collect();
+        let metadata = Metadata::new(&view.device_basis());
+        let report = TolerationReport::new(shown.collect(), reports.collect(), metadata);
+        let warnings = reading.warnings.iter().map(Warning::from).collect();
+        let report = report.with(warnings, incomplete);
+        present(&report, view.view_warnings(), self.output.output, context)
     }
 }
 

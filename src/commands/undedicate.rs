@@ -1,15 +1,13 @@
 //! `undedicate`: the end of a dedication.
-
 use serde_json::Value;
 
 use super::context::Context;
 use super::flags::change::ChangeArgs;
-use super::profile::{CommandProfile, NamespaceFilter, OF_A_DEDICATION};
 use super::work::changer::{Lines, Recorder, stopped};
 use super::work::connect::{connect, failed};
 use super::work::dedication::{DedicationObjects, with_policies};
 use super::work::pipeline::{ask, introduce};
-use crate::cluster::{ClusterError, Purpose, Removal};
+use crate::cluster::{ClusterError, Removal};
 use crate::decide::approval::Question;
 use crate::decide::change_log::RuleGoal;
 use crate::decide::dedication::{KINDS, Terms, full_name, is_of};
@@ -48,12 +46,6 @@ Examples:
   kubectl devicetaint undedicate research";
 
 impl UndedicateArgs {
-    /// Its use of clusters and namespaces.
-    pub(super) fn profile(&self) -> CommandProfile {
-        CommandProfile::of(Purpose::Undedicate)
-            .with_namespace(NamespaceFilter::Meaningless(OF_A_DEDICATION))
-    }
-
     fn approve(&self, found: &[(Kind, Value)], context: &Context) -> Result<(), Failure> {
         let objects = counted(found.len(), "object");
         let action = format!("End dedication {}: remove {objects}", self.name);

@@ -1,24 +1,21 @@
 //! `version`: version of the program, its schemas, and the server's version and kinds.
+use std::sync::LazyLock;
 
-use clap::ValueEnum;
+use jiff::Timestamp;
 
-use super::built;
 use super::context::Context;
-use super::profile::{CommandProfile, NamespaceFilter};
 use super::work::cluster_view::ViewWarnings;
 use super::work::connect::{connect_client, failed};
-use super::work::output_request::OutputRequest;
-use super::work::present::present;
+use super::work::present::{formats, present};
 use crate::assess::defects;
 use crate::cluster::{ServedKinds, served_kinds};
-use crate::decide::Strictness;
 use crate::decide::version::{newer_version, older_version, release_of};
 use crate::engine::Semantics;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{Kind, Warning};
 use crate::render::Format;
 use crate::report::VersionReport;
-use crate::report::version::{Resource, Server, ServerRelease};
+use crate::report::version::{Build, Resource, Server, ServerRelease};
 
 /// Show the versions of the plugin and the server
 ///
@@ -33,26 +30,9 @@ pub(super) struct VersionArgs {
     #[arg(long)]
     client: bool,
 
-    /// Output format
-    #[arg(
-        short,
-        long,
-        value_enum,
-        default_value = "text",
-        value_name = "FORMAT",
-        help_heading = "Output"
-    )]
-    output: Output,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Output {
-    /// Plain text
-    Text,
-    /// A VersionReport
-    Json,
-    /// A VersionReport
-    Yaml,
+    /// Output format: json or yaml
+    #[arg(short, long, hide_possible_values = true, value_parser = formats(&[Format::Json, Format::Yaml]), value_name = "FORMAT", help_heading = "Output")]
+    output: Option<Format>,
 }
 
 const EXAMPLES: &str = "\
@@ -66,39 +46,11 @@ Examples:
   # Without a cluster
   kubectl devicetaint version --client";
 
-impl VersionArgs {
-    /// True if a cluster is asked.
-    fn asks(&self) -> bool {
-        !self.client
-    }
-
-    fn wanted(&self) -> OutputRequest {
-        OutputRequest {
-            format: match self.output {
-                Output::Text => Format::Table,
-                Output::Json => Format::Json,
-                Output::Yaml => Format::Yaml,
-            },
-            strictness: Strictness::Lenient,
-        }
-    }
-}
-
-impl VersionArgs {
-    /// Purpose of the connection, and who handles signals.
-    pub(super) fn profile(&self) -> CommandProfile {
-        CommandProfile {
-            namespace: NamespaceFilter::Meaningless("the version is the same in all namespaces"),
-            ..CommandProfile::without_cluster()
-        }
-    }
-}
-
 pub(super) async fn run(args: VersionArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let own = VersionReport::new(built::build());
-    let show =
-        |report: &VersionReport| present(report, &ViewWarnings::default(), args.wanted(), context);
-    if !args.asks() {
+    let own = VersionReport::new(build());
+    let format = args.output.unwrap_or_default();
+    let show = |report: &VersionReport| present(report, &ViewWarnings::default(), format, context);
+    if args.client {
         return show(&own);
     }
     match server(context).await {
@@ -106,10 +58,30 @@ pub(super) async fn run(args: VersionArgs, context: &Context) -> Result<ExitStat
         // A partial answer helps a user who looks for the error.
         Err(failure) => {
             show(&own)?;
-            Err(failure
-                .hint("for only the version of the plugin: kubectl devicetaint version --client"))
+            Err(failure)
         }
     }
+}
+
+/// The program's own facts.
+fn build() -> Build {
+    let seconds = option_env!("DEVICETAINT_TIME").and_then(|text| text.parse().ok());
+    let time = seconds.and_then(|seconds| Timestamp::from_second(seconds).ok());
+    Build {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        commit: option_env!("DEVICETAINT_BUILT_FROM").map(str::to_owned),
+        modified: option_env!("DEVICETAINT_CHANGED") == Some("true"),
+        commit_date: time.map(|time| time.strftime("%Y-%m-%d").to_string()),
+        target: option_env!("DEVICETAINT_TARGET")
+            .unwrap_or_default()
+            .to_owned(),
+    }
+}
+
+/// Text that `--version` prints after the name.
+pub(super) fn line() -> &'static str {
+    static LINE: LazyLock<String> = LazyLock::new(|| build().line());
+    &LINE
 }
 
 /// Version and kinds of the server.

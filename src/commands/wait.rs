@@ -1,26 +1,22 @@
 //! `wait`: until the evictions of a rule have ended, or it is gone.
-
 use std::time::Duration;
 
 use clap::ValueEnum;
 
 use super::context::Context;
-use super::flags::output::format_parser;
-use super::profile::CommandProfile;
+use super::flags::selection::RuleArgs;
 use super::work::cluster_view::ClusterView;
 use super::work::connect::{Live, connect};
 use super::work::mutation_context::selected_on;
-use super::work::wait::{ProgressLine, Wait, WaitEnd, WaitResult, not_seen_released, timed_out};
-use crate::cluster::{Detail, Purpose};
-use crate::completion::Values;
-use crate::decide::{RuleArguments, RuleChoice};
+use super::work::present::OutputArgs;
+use super::work::wait::{ProgressLine, Wait, WaitEnd, not_seen_released, timed_out};
+use crate::cluster::Detail;
+use crate::decide::RuleChoice;
 use crate::engine::settle::{AdminAccess, Goal, Patience};
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;
 use crate::naming::duration::parse_duration;
-use crate::naming::labels::LabelSelector;
 use crate::render::{Format, Page, render};
-use crate::report::WaitReport;
 
 /// Wait for evictions or idle devices
 ///
@@ -38,17 +34,8 @@ use crate::report::WaitReport;
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct WaitArgs {
-    /// Rules by name, or by devices and the KEY of their taint
-    ///
-    /// A device is DRIVER/POOL/DEVICE or a hardware ID (UUID, PCI address, uuid=UUID or serial=NUMBER). Only rules that
-    /// select exactly this device are selected. Instead of KEY, KEY=VALUE and KEY:EFFECT are also accepted. A final
-    /// `-`, as in `kubectl taint`, is accepted and ignored.
-    #[arg(value_name = "RULE|DEVICE KEY", add = Values::RulesOrDevices)]
-    targets: Vec<String>,
-
-    /// Rules with these labels
-    #[arg(short = 'l', long, value_name = "SELECTOR")]
-    selector: Option<LabelSelector>,
+    #[command(flatten)]
+    rules: RuleArgs,
 
     /// What to wait for
     #[arg(long = "for", value_enum, value_name = "evicted|idle|observed|deleted")]
@@ -66,9 +53,8 @@ pub(super) struct WaitArgs {
     #[arg(long)]
     ignore_not_found: bool,
 
-    /// Output format: table, wide, json, yaml, markdown or name
-    #[arg(short, long, hide_possible_values = true, value_parser = format_parser(), default_value = "table", value_name = "FORMAT", help_heading = "Output")]
-    output: Format,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -105,21 +91,9 @@ impl What {
     }
 }
 
-impl WaitArgs {
-    /// Purpose of the connection, and who handles signals.
-    pub(super) fn profile(&self) -> CommandProfile {
-        CommandProfile::of(Purpose::Wait)
-    }
-}
-
 pub(super) async fn run(args: WaitArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    // On the heap: its future is long, beside the other commands on the stack.
-    Box::pin(wait(args, context)).await
-}
-
-async fn wait(args: WaitArgs, context: &Context) -> Result<ExitStatus, Failure> {
     // Errors in the arguments are found before the cluster is asked.
-    let choice = args.choice()?;
+    let choice = args.rules.choice()?;
     let again = || vec!["to keep waiting, run the same command again".to_owned()];
     context.log.advise(again());
     let live = connect(context).await?;
@@ -128,61 +102,55 @@ async fn wait(args: WaitArgs, context: &Context) -> Result<ExitStatus, Failure> 
     if found.is_empty() {
         return Ok(ExitStatus::Success);
     }
+    let goal = args.what.goal();
     let wait = Wait {
-        goal: args.what.goal(),
+        goal,
         rules: &found,
         expected: Vec::new(),
-        patience: args.patience(),
+        patience: Patience {
+            settle: args.settle,
+            timeout: args.timeout,
+        },
         advice: &|_| again(),
         progress_line: ProgressLine::Shown,
         last_look: None,
     };
-    let waited = args.waited(&wait, &live, context).await?;
+    let detail = match goal {
+        Goal::Observed | Goal::Deleted => None,
+        Goal::Evicted => Some(Detail::Names),
+        // Counters say which devices are parts of the same hardware.
+        Goal::Idle(_) => Some(Detail::Attributes),
+    };
+    let waited = match detail {
+        None => wait.for_rules(&live, context).await?,
+        Some(detail) => {
+            let view = ClusterView::of(live.clone(), detail).await?;
+            wait.for_pods(view, context).await?
+        }
+    };
     live.tell(&context.printer);
     let report = waited.report(&wait);
-    args.tell(&report, waited.ending, context)
+    let status = match waited.ending {
+        WaitEnd::Met => Ok(ExitStatus::Success),
+        WaitEnd::TimedOut(left) => Err(timed_out(args.timeout, &left)),
+        WaitEnd::NotReleased(left) => Err(not_seen_released(&left)),
+    };
+    let format = args.output.output;
+    let is_data = match format {
+        Format::Json | Format::Yaml => true,
+        Format::Table | Format::Wide | Format::Markdown | Format::Html | Format::Name => false,
+    };
+    // A failure names the blockers itself, and a table would repeat them.
+    if status.is_ok() || is_data {
+        let width = context.width;
+        let report = report.in_cluster(context.cluster().as_ref());
+        let text = render(&report, Page { format, width })?;
+        context.printer.emit(&text)?;
+    }
+    status
 }
 
 impl WaitArgs {
-    async fn waited(
-        &self,
-        wait: &Wait<'_>,
-        live: &Live,
-        context: &Context,
-    ) -> Result<WaitResult, Failure> {
-        let detail = match wait.goal {
-            Goal::Observed | Goal::Deleted => return wait.for_rules(live, context).await,
-            Goal::Evicted => Detail::Names,
-            // Counters say which devices are parts of the same hardware.
-            Goal::Idle(_) => Detail::Attributes,
-        };
-        let view = ClusterView::of(live.clone(), detail).await?;
-        wait.for_pods(view, context).await
-    }
-
-    fn choice(&self) -> Result<RuleChoice, Failure> {
-        RuleChoice::parse(&RuleArguments {
-            targets: &self.targets,
-            selector: self.selector.as_ref(),
-            ..RuleArguments::default()
-        })
-    }
-
-    /// True if the result is printed as data.
-    fn is_data(&self) -> bool {
-        match self.output {
-            Format::Json | Format::Yaml => true,
-            Format::Table | Format::Wide | Format::Markdown | Format::Html | Format::Name => false,
-        }
-    }
-
-    fn patience(&self) -> Patience {
-        Patience {
-            settle: self.settle,
-            timeout: self.timeout,
-        }
-    }
-
     /// The selected rules that exist. A rule that never existed is a mistake, and not gone.
     async fn find(
         &self,
@@ -205,29 +173,6 @@ impl WaitArgs {
             context.printer.note("No resources found");
         }
         Ok(found.rules)
-    }
-
-    fn tell(
-        &self,
-        report: &WaitReport,
-        ending: WaitEnd,
-        context: &Context,
-    ) -> Result<ExitStatus, Failure> {
-        let status = match ending {
-            WaitEnd::Met => Ok(ExitStatus::Success),
-            WaitEnd::TimedOut(left) => Err(timed_out(self.timeout, &left)),
-            WaitEnd::NotReleased(left) => Err(not_seen_released(&left)),
-        };
-        // A failure names the blockers itself, and a table would repeat them.
-        if status.is_ok() || self.is_data() {
-            let page = Page {
-                format: self.output,
-                width: context.width,
-            };
-            let report = report.clone().in_cluster(context.cluster().as_ref());
-            context.printer.emit(&render(&report, page)?)?;
-        }
-        status
     }
 }
 

@@ -4,13 +4,8 @@
 //! shells ask through scripts of their own. Both get the flags and subcommands from clap, and the names of
 //! objects from `commands::complete`, which reads them.
 
-mod answer;
-mod definition;
-mod known;
+mod names;
 mod request;
-mod values;
 
-pub use answer::Answer;
-pub use known::Known;
-pub use request::{Request, Said};
-pub use values::Values;
+pub use names::{Known, Values};
+pub use request::{Answer, Request, Said};

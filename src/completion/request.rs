@@ -1,7 +1,13 @@
-//! Completion request: command line, word and shell.
+//! Completion request of a shell, and the answer in its form.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, complete};
+use clap_complete::env::Shells;
+
+use super::names::{Candidate, Known, Values};
 
 /// The command through which kubectl asks.
 const COMMAND: &str = "__complete";
@@ -13,16 +19,16 @@ const BASH: &str = "bash";
 /// A question of a shell.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Request {
-    pub(super) asker: Asker,
+    asker: Asker,
     /// The command line, beginning with the program.
-    pub(super) words: Vec<OsString>,
+    words: Vec<OsString>,
     /// Index of the word that is completed.
-    pub(super) index: usize,
+    index: usize,
 }
 
 /// Caller, which decides the form of the output.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Asker {
+enum Asker {
     Kubectl,
     Bash,
     Shell(String),
@@ -78,9 +84,8 @@ impl Request {
         is_inside.then(|| match shell {
             BASH => {
                 let (words, index) = joined(&words, index);
-                let asker = Asker::Bash;
                 Self {
-                    asker,
+                    asker: Asker::Bash,
                     words,
                     index,
                 }
@@ -99,7 +104,7 @@ impl Request {
     }
 
     /// The word that is completed, as far as it is typed.
-    pub(super) fn typed(&self) -> &OsStr {
+    fn typed(&self) -> &OsStr {
         self.words
             .get(self.index)
             .map_or(OsStr::new(""), |word| word)
@@ -124,6 +129,165 @@ fn joined(words: &[OsString], index: usize) -> (Vec<OsString>, usize) {
         }
     }
     (whole, at)
+}
+
+/// cobra's `ShellCompDirectiveNoSpace`: the word goes on.
+const NO_SPACE: u8 = 2;
+/// cobra's `ShellCompDirectiveNoFileComp`: files are none of it.
+const NO_FILES: u8 = 4;
+
+/// A question that is being answered: first it is known which names it takes, then these are.
+pub struct Answer<'a> {
+    request: &'a Request,
+    command: clap::Command,
+    store: SharedStore,
+}
+
+impl Request {
+    /// Begins to answer, with the definition of the command line. The word is completed twice: the
+    /// first time finds the requested names, so that no others are read.
+    pub fn begin(&self, definition: clap::Command) -> Answer<'_> {
+        let store = SharedStore::default();
+        let command = completing(definition, &store, self.typed().is_empty());
+        // The candidates found now lack the names, which are not read yet.
+        drop(self.found(command.clone()));
+        Answer {
+            request: self,
+            command,
+            store,
+        }
+    }
+
+    fn found(&self, mut command: clap::Command) -> Vec<CompletionCandidate> {
+        let (words, here) = (self.words.clone(), std::env::current_dir().ok());
+        complete(&mut command, words, self.index, here.as_deref()).unwrap_or_default()
+    }
+
+    /// The candidates from where bash begins the word, a line each.
+    fn for_bash(&self, found: &[CompletionCandidate]) -> String {
+        let typed = self.typed().to_string_lossy();
+        // bash takes `:` and `=` for ends of words, and replaces only what stands behind the last.
+        let kept = typed.rfind([':', '=']).map_or(0, |at| at.saturating_add(1));
+        let words = found.iter().map(|candidate| {
+            let word = candidate.get_value().to_string_lossy();
+            word.get(kept..).unwrap_or_default().to_owned()
+        });
+        words.collect::<Vec<_>>().join("\n")
+    }
+
+    fn for_shell(&self, name: &str, mut command: clap::Command) -> String {
+        let shells = Shells::builtins();
+        let Some(shell) = shells.completer(name) else {
+            return String::new();
+        };
+        let mut text = Vec::new();
+        let (words, here) = (self.words.clone(), std::env::current_dir().ok());
+        match shell.write_complete(&mut command, words, here.as_deref(), &mut text) {
+            Ok(()) => String::from_utf8_lossy(&text).into_owned(),
+            Err(_) => String::new(),
+        }
+    }
+}
+
+impl Answer<'_> {
+    /// Kind of names that the word can be; nothing where it is none of the cluster's.
+    pub fn wanted(&self) -> Option<Values> {
+        lock(&self.store).wanted
+    }
+
+    /// Text to print; nothing where nothing is known. Never an error: the user did not run a command.
+    pub fn finish(self, known: Known) -> String {
+        lock(&self.store).known = Some(known);
+        match &self.request.asker {
+            Asker::Kubectl => for_kubectl(&self.request.found(self.command)),
+            Asker::Bash => self.request.for_bash(&self.request.found(self.command)),
+            Asker::Shell(name) => self.request.for_shell(name, self.command),
+        }
+    }
+}
+
+/// The candidates as kubectl takes them from a plugin: a word with its help on a line, and what the
+/// shell is to do with them.
+///
+/// Upstream: kubectl `pkg/cmd/plugin/plugin_completion.go`.
+fn for_kubectl(found: &[CompletionCandidate]) -> String {
+    let mut text = String::new();
+    // The directive is for all candidates at once, so that all of them have to go on.
+    let mut goes_on = !found.is_empty();
+    for candidate in found {
+        let word = candidate.get_value().to_string_lossy();
+        goes_on &= word.ends_with(['/', '=', ':']);
+        text.push_str(&word);
+        let help = candidate.get_help().map(ToString::to_string);
+        if let Some(line) = help.as_deref().and_then(|help| help.lines().next()) {
+            text.push('\t');
+            text.push_str(line);
+        }
+        text.push('\n');
+    }
+    let directive = if goes_on {
+        NO_SPACE | NO_FILES
+    } else {
+        NO_FILES
+    };
+    text.push_str(&format!(":{directive}\n"));
+    text
+}
+
+/// Known names, and those that were requested.
+#[derive(Default)]
+struct Store {
+    wanted: Option<Values>,
+    known: Option<Known>,
+}
+
+type SharedStore = Arc<Mutex<Store>>;
+
+fn lock(store: &SharedStore) -> MutexGuard<'_, Store> {
+    store.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Store {
+    /// The words that `typed` can become; none before anything is known.
+    fn propose(&mut self, values: Values, typed: &OsStr) -> Vec<CompletionCandidate> {
+        self.wanted = Some(values);
+        let (Some(known), Some(typed)) = (&self.known, typed.to_str()) else {
+            return Vec::new();
+        };
+        let proposed = known.proposals(values, typed).into_iter();
+        let shown = proposed.map(|Candidate { word, help }| {
+            CompletionCandidate::new(word).help(help.map(Into::into))
+        });
+        shown.collect()
+    }
+}
+
+/// The definition with what completes the arguments that take names. Flags are proposed where one is
+/// begun: there are forty of them.
+fn completing(command: clap::Command, store: &SharedStore, is_empty: bool) -> clap::Command {
+    let subcommands: Vec<String> = command
+        .get_subcommands()
+        .map(|sub| sub.get_name().to_owned())
+        .collect();
+    let command = subcommands.iter().fold(command, |command, sub| {
+        command.mut_subcommand(sub, |sub| completing(sub, store, is_empty))
+    });
+    // Those two clap adds itself.
+    let command = command
+        .disable_help_flag(is_empty)
+        .disable_version_flag(is_empty);
+    command.mut_args(|argument| {
+        let hidden = is_empty && !argument.is_positional() || argument.is_hide_set();
+        let argument = argument.hide(hidden);
+        match argument.get::<Values>().copied() {
+            Some(values) => {
+                let store = Arc::clone(store);
+                let completer = move |typed: &OsStr| lock(&store).propose(values, typed);
+                argument.add(ArgValueCompleter::new(completer))
+            }
+            None => argument,
+        }
+    })
 }
 
 #[cfg(test)]

@@ -12,8 +12,8 @@ use crate::assess::{Assessment, Consent, Guard, ImpactFacts, PodFacts};
 use crate::engine::ProposedTaint;
 use crate::error::Failure;
 use crate::model::{DeviceTaintRule, ObjectName, Warning};
-use crate::naming::age::exact_duration;
 use crate::naming::device;
+use crate::naming::duration::exact_duration;
 use crate::naming::phrase::counted;
 
 /// Approval given beforehand, and its limits.

@@ -1,4 +1,7 @@
 //! Selection of rules by name, label or device.
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
 
 use super::choice::{devices_with, not_found, other_type, wrong_name};
 use super::exit_status::of_parts;
@@ -7,11 +10,9 @@ use crate::engine::Semantics;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceSelector, DeviceTaintRule, Gap, Kind, Reading};
 use crate::naming::labels::LabelSelector;
-use crate::naming::nearest::corrections;
-use crate::naming::taint::TaintPattern;
-use crate::naming::{NamingError, Subject, device, rule, taint};
-use jiff::Timestamp;
-use std::collections::BTreeSet;
+use crate::naming::phrase::corrections;
+use crate::naming::taint::{self, TaintPattern};
+use crate::naming::{Subject, device, rule};
 
 /// Arguments and flags that select rules, as they were typed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -270,7 +271,7 @@ fn targets(targets: &[String], hardware: &[Hardware]) -> Result<Chooser, Failure
             )));
         }
     };
-    let pattern = pattern(taint).map_err(wrong_name)?;
+    let pattern = TaintPattern::parse(taint).map_err(wrong_name)?;
     if devices.is_empty() && hardware.is_empty() {
         if let Some(Ok(subject)) = Subject::typed(taint) {
             return Err(other_type(&subject, taint, "rule"));
@@ -288,17 +289,6 @@ fn targets(targets: &[String], hardware: &[Hardware]) -> Result<Chooser, Failure
         selectors.collect::<Result<_, _>>()?,
         pattern,
     ))
-}
-
-/// `KEY`, `KEY=VALUE`, `KEY:EFFECT`, with or without the dash that `remove` is used to.
-fn pattern(text: &str) -> Result<TaintPattern, NamingError> {
-    // One parser for both forms, so that `remove KEY-` and `escalate KEY` accept the same taints.
-    let dashed = format!("{}-", text.strip_suffix('-').unwrap_or(text));
-    TaintPattern::parse(&dashed).unwrap_or_else(|| {
-        Err(NamingError::NoEffect {
-            argument: text.to_owned(),
-        })
-    })
 }
 
 /// True if the rule taints exactly these devices with such a taint.

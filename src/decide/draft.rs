@@ -5,7 +5,7 @@ use crate::engine::Semantics;
 use crate::error::Failure;
 use crate::model::{DeviceSelector, DeviceTaintRule, Effect, RuleMetadata, Taint};
 use crate::naming::labels::parse_label;
-use crate::naming::{Expiry, rule, validate};
+use crate::naming::{Expiry, labels, rule};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -293,7 +293,7 @@ impl RuleAnnotations {
             ));
         }
         if let Some(name) = &self.name {
-            validate::rule(name).map_err(wrong_name)?;
+            labels::rule(name).map_err(wrong_name)?;
         }
         let batch = rule::batch(selectors, taint);
         let drafts = selectors.iter().map(|selector| RuleDraft {

@@ -9,7 +9,7 @@ use crate::model::{
     DeviceId, Kind, Namespace, NamespacedName, ObjectName, Pod, Reading, ResourceClaim, Source,
 };
 use crate::naming::Subject;
-use crate::naming::nearest::nearest;
+use crate::naming::phrase::nearest;
 use std::collections::BTreeSet;
 
 /// The arguments of `explain`.
@@ -244,7 +244,7 @@ impl ListFilter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::naming::subject::TypedName;
+    use crate::naming::rule::TypedName;
 
     fn parsed(line: &str) -> Result<(Vec<String>, Vec<String>), String> {
         let arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();

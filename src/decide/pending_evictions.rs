@@ -12,7 +12,7 @@ use crate::engine::settle::{
 use crate::engine::{Impact, ProposedTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceId, DeviceTaintRule, Effect, Pod, Reading, Snapshot};
-use crate::naming::age::exact_duration;
+use crate::naming::duration::exact_duration;
 use jiff::Timestamp;
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -9,38 +9,20 @@
 //! | `example.com/maintenance=firmware:NoExecute` | a taint: [`taint`] |
 //! | `app.kubernetes.io/managed-by=kubectl-devicetaint` | rules: [`labels`] |
 //! | `4h`, `2d`, `2026-12-01` | when a rule should be gone: [`Expiry`] |
-//! | `https://host:6443` | a server: [`address`] |
 //! | `30s`, `1h30m` | how long something may take: [`duration`] |
 //! | `drain-node-7`, `devicetaintrule.resource.k8s.io/drain-node-7` | a rule: [`rule`] |
 //!
-//! Names of commands in other tools are in [`words`].
-//!
-//! And the other way round: [`rule`] generates names of rules, [`pod`] names pods for kubectl;
-//! [`completion`] completes a word that is being typed. [`age`] and [`phrase`] write lengths of time and
-//! numbers with their nouns, for all messages.
+//! And the other way round: [`rule`] generates names of rules, [`shell`] quotes arguments, [`duration`] and [`phrase`]
+//! write lengths of time and numbers with their nouns, for all messages.
 
-pub mod address;
-pub mod age;
-mod argument;
-pub mod completion;
 pub mod device;
 pub mod duration;
-mod error;
-mod expiry;
 pub mod labels;
-pub mod nearest;
 pub mod phrase;
-pub mod pod;
 pub mod rule;
 pub mod shell;
-pub mod subject;
-mod suggest;
 pub mod taint;
-pub mod validate;
-pub mod words;
 
-pub use argument::Targets;
-pub use error::NamingError;
-pub use expiry::Expiry;
-pub use subject::Subject;
-pub use suggest::suggest;
+pub use device::{NamingError, Targets, suggest};
+pub use duration::Expiry;
+pub use rule::Subject;

@@ -1,4 +1,4 @@
-//! Quoting for a shell.
+//! Arguments of printed commands, quoted for a shell.
 
 /// The text as one word of a shell, and of xargs: in quotes, unless it needs none.
 pub fn word(text: &str) -> String {
@@ -9,6 +9,16 @@ pub fn word(text: &str) -> String {
     } else {
         format!("'{}'", text.replace('\'', r"'\''"))
     }
+}
+
+/// The pod as arguments of kubectl: `pod/NAME -n NAMESPACE`.
+///
+/// kubectl's own `-o name` leaves the namespace out, so that what `get pods --all-namespaces` prints
+/// cannot be given back to it. One such line is the end of one command:
+/// `… | xargs -L1 kubectl delete`. Names that no server would take, as files may hold them, are
+/// quoted for a shell, so that they are never more than one word.
+pub fn pod_arguments(namespace: &str, name: &str) -> String {
+    format!("{} -n {}", word(&format!("pod/{name}")), word(namespace))
 }
 
 #[cfg(test)]
@@ -30,6 +40,18 @@ mod tests {
             ("", "''"),
         ] {
             assert_eq!(word(text), pasted);
+        }
+    }
+
+    #[test]
+    fn a_pod_is_named_with_its_namespace_and_as_two_words_at_most() {
+        for (namespace, name, expected) in [
+            ("serving", "embed-5f6b8", "pod/embed-5f6b8 -n serving"),
+            ("a", "x; rm -rf ~", "'pod/x; rm -rf ~' -n a"),
+            ("$(id)", "it's", r"'pod/it'\''s' -n '$(id)'"),
+            ("", "x", "pod/x -n ''"),
+        ] {
+            assert_eq!(pod_arguments(namespace, name), expected);
         }
     }
 }

@@ -1,11 +1,15 @@
 //! `KEY[=VALUE]:EFFECT`, as in `kubectl taint`.
 
-use super::error::NamingError;
-use super::validate;
+use super::device::NamingError;
+use super::labels;
 use crate::model::{DriverName, Effect, Taint};
 
 /// The effects that a rule can be given, as the API spells them.
 pub const EFFECTS: [&str; 3] = ["None", "NoSchedule", "NoExecute"];
+
+/// Problem of a taint without an effect.
+const NO_EFFECT: &str =
+    "it has no effect: write KEY[=VALUE]:EFFECT, where EFFECT is None, NoSchedule or NoExecute";
 
 /// Reads a TAINT argument. The result has no time; the caller sets it when the taint is added.
 ///
@@ -14,19 +18,13 @@ pub const EFFECTS: [&str; 3] = ["None", "NoSchedule", "NoExecute"];
 /// A missing or unknown effect (`noexecute` is unknown: the API is exact), or a key or value that
 /// the API server would refuse.
 pub fn parse(text: &str) -> Result<Taint, NamingError> {
-    let Some((rest, effect)) = text.rsplit_once(':') else {
-        return Err(NamingError::NoEffect {
-            argument: text.to_owned(),
-        });
+    let parts = text.rsplit_once(':');
+    let Some((rest, effect)) = parts.filter(|(_, effect)| !effect.is_empty()) else {
+        return Err(NamingError::invalid("taint", text, NO_EFFECT));
     };
     let (key, value) = rest.split_once('=').unwrap_or((rest, ""));
-    validate::taint_key(key)?;
-    validate::taint_value(value)?;
-    if effect.is_empty() {
-        return Err(NamingError::NoEffect {
-            argument: text.to_owned(),
-        });
-    }
+    labels::taint_key(key)?;
+    labels::taint_value(value)?;
     Ok(Taint {
         key: key.to_owned(),
         value: value.to_owned(),
@@ -55,11 +53,11 @@ pub(super) fn plain_key<'a, 'b>(
     mut drivers: impl Iterator<Item = &'b DriverName>,
 ) -> Option<&'a str> {
     let (prefix, _) = text.split_once('/')?;
-    let is_key = prefix.contains('.') && validate::taint_key(text).is_ok();
+    let is_key = prefix.contains('.') && labels::taint_key(text).is_ok();
     (is_key && !drivers.any(|driver| driver.as_str() == prefix)).then_some(text)
 }
 
-/// Taints to remove: `KEY-`, `KEY=VALUE-`, `KEY:EFFECT-` or all of it.
+/// Taints of existing rules: by key, and by value and effect where they matter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaintPattern {
     /// The key.
@@ -71,26 +69,23 @@ pub struct TaintPattern {
 }
 
 impl TaintPattern {
-    /// Reads an argument that ends in `-`, or says that it is none by `None`.
+    /// Reads `KEY`, `KEY=VALUE`, `KEY:EFFECT` or all of it, with or without the dash that removes taints.
     ///
     /// # Errors
     ///
     /// A key, value or effect that no taint can have.
-    pub fn parse(text: &str) -> Option<Result<Self, NamingError>> {
-        text.strip_suffix('-').map(|rest| Self::of(text, rest))
-    }
-
-    fn of(argument: &str, rest: &str) -> Result<Self, NamingError> {
+    pub fn parse(text: &str) -> Result<Self, NamingError> {
+        let rest = text.strip_suffix('-').unwrap_or(text);
         let (rest, effect) = match rest.split_once(':') {
-            Some((rest, effect)) => (rest, Some(parse_effect(argument, effect)?)),
+            Some((rest, effect)) => (rest, Some(parse_effect(text, effect)?)),
             None => (rest, None),
         };
         let (key, value) = match rest.split_once('=') {
             Some((key, value)) => (key, Some(value.to_owned())),
             None => (rest, None),
         };
-        validate::taint_key(key)?;
-        validate::taint_value(value.as_deref().unwrap_or_default())?;
+        labels::taint_key(key)?;
+        labels::taint_value(value.as_deref().unwrap_or_default())?;
         Ok(Self {
             key: key.to_owned(),
             value,
@@ -124,10 +119,10 @@ fn parse_effect(argument: &str, effect: &str) -> Result<Effect, NamingError> {
     if EFFECTS.contains(&effect) {
         return Ok(Effect::from(effect));
     }
-    Err(NamingError::UnknownEffect {
-        argument: argument.to_owned(),
-        effect: effect.to_owned(),
-    })
+    let problem = format!(
+        "unknown effect {effect:?}; effects are None, NoSchedule and NoExecute (case-sensitive)"
+    );
+    Err(NamingError::invalid("taint", argument, &problem))
 }
 
 #[cfg(test)]
@@ -152,10 +147,11 @@ mod tests {
     }
 
     #[test]
-    fn a_dash_at_the_end_takes_a_taint_away() {
+    fn taints_are_matched_by_key_and_by_what_else_is_typed() {
         let taint = parse("a/b=c:NoSchedule").unwrap();
         for (text, matches) in [
             ("a/b-", true),
+            ("a/b", true),
             ("a/b=c-", true),
             ("a/b=d-", false),
             ("a/b:NoSchedule-", true),
@@ -163,12 +159,11 @@ mod tests {
             ("a/b=c:NoSchedule-", true),
             ("b-", false),
         ] {
-            let pattern = TaintPattern::parse(text).unwrap().unwrap();
+            let pattern = TaintPattern::parse(text).unwrap();
             assert_eq!(pattern.matches(&taint), matches, "{text}");
         }
-        assert!(TaintPattern::parse("a:Nothing-").unwrap().is_err());
-        assert!(TaintPattern::parse("=-").unwrap().is_err());
-        assert!(TaintPattern::parse("a").is_none());
+        assert!(TaintPattern::parse("a:Nothing-").is_err());
+        assert!(TaintPattern::parse("=-").is_err());
     }
 
     #[test]

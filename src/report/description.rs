@@ -14,8 +14,8 @@ use crate::engine::holders::staying;
 use crate::engine::rule_lifecycle::{EvictionStatus, PendingEviction};
 use crate::engine::{self, Counts, Impact};
 use crate::model::{self, Count, DeviceTaintRule, Effect, FieldManager, RuleMetadata, UNKNOWN};
-use crate::naming::age::human_duration;
 use crate::naming::device;
+use crate::naming::duration::human_duration;
 use crate::naming::phrase::counted;
 use crate::report::impact::Selector;
 

@@ -9,7 +9,7 @@ use super::table::{Column, Headers, Section, Table, Tone, View, first_of, option
 use crate::assess::{self, Basis, PlannedUnit};
 use crate::decide::drain::{UnitStage, UnitStatus};
 use crate::model::UNKNOWN;
-use crate::naming::age::human_duration;
+use crate::naming::duration::human_duration;
 use crate::naming::phrase::few;
 
 /// Report of `drain status`: the units of the drains, ordered by the names of the drain and the unit.

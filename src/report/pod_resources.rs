@@ -9,7 +9,7 @@ use super::table::{Column, Section, Table, View, optional};
 use super::taint::{Time, words};
 use crate::assess::{DeviceBasis, DeviceUse, DeviceUser, ReportCompleteness};
 use crate::model::{self, NodeName, UNKNOWN};
-use crate::naming::age::human_duration;
+use crate::naming::duration::human_duration;
 use crate::naming::phrase::{counted, few};
 
 /// Report of `podresources list`: the devices that a kubelet lists or has in its checkpoint, and of `podresources check`:

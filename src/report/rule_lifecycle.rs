@@ -16,7 +16,7 @@ use crate::engine::termination_blocker::{
 };
 use crate::engine::{DeviceTaint, Impact, Verdict};
 use crate::model::{Affects, Gap, Kind, NodeHealth, Pod};
-use crate::naming::age::{exact_duration, human_duration};
+use crate::naming::duration::{exact_duration, human_duration};
 use crate::naming::phrase::{counted, few, node_taints};
 
 /// Advice if the controller writes no condition of a rule.

@@ -14,7 +14,7 @@ use crate::assess::{Basis, CountSubject, Number, ReportCompleteness};
 use crate::engine::rule_lifecycle::EvictionStatus;
 use crate::engine::{Impact, RuleImpact};
 use crate::model::{Count, DeviceTaintRule, Effect, Kind, ObjectName, RuleMetadata};
-use crate::naming::age::human_duration;
+use crate::naming::duration::human_duration;
 use crate::naming::{device, rule};
 
 /// The name of a rule as kubectl prints it.

@@ -1,12 +1,10 @@
 //! `Node` of the core API, as k8s-openapi describes it.
-
 use k8s_openapi::api::core::v1;
 
 use super::error::FieldError;
 use super::generated_kinds::{GeneratedKind, ToFact};
 use super::meta::ObjectMeta;
-use super::object::Context;
-use super::object::Object;
+use super::object::{Context, Object};
 use crate::model;
 
 /// A machine that runs pods.

@@ -11,15 +11,12 @@
 
 mod cluster;
 mod facts;
-
 use std::collections::{BTreeMap, BTreeSet};
-use std::env;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
+use std::{env, fs, thread};
 
 use serde_json::Value;
 

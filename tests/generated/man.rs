@@ -5,7 +5,7 @@ use std::fs;
 use clap_mangen::Man;
 use clap_mangen::roff::{Inline, Roff, bold, roman};
 use jiff::Timestamp;
-use kubectl_devicetaint::commands::{self, VARIABLES};
+use kubectl_devicetaint::commands::{self, variables};
 use kubectl_devicetaint::error::ExitStatus;
 
 use super::folder;
@@ -80,9 +80,7 @@ fn page(command: &clap::Command, name: &str, others: &[clap::Command]) -> (Strin
     listed("EXIT STATUS", statuses)
         .to_writer(&mut text)
         .unwrap();
-    let variables = VARIABLES.iter().filter(|it| !it.meaning.is_empty());
-    let variables = variables.map(|it| (it.name, it.meaning));
-    listed("ENVIRONMENT", variables)
+    listed("ENVIRONMENT", variables())
         .to_writer(&mut text)
         .unwrap();
     if let Some(examples) = examples

@@ -7,11 +7,9 @@ mod man;
 mod manual;
 mod recording;
 mod regions;
-
-use std::env;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::{env, fs};
 
 use kubectl_devicetaint::assess::{Hazard, Signal};
 use kubectl_devicetaint::cluster::Role;

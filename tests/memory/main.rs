@@ -14,13 +14,11 @@
 
 mod kubelet;
 mod server;
-
-use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;

@@ -1,9 +1,7 @@
 //! Plans of small clusters, and costs of random sets against the assessment of each set.
-
 use std::collections::BTreeSet;
 
-use super::units::{UnitEvictions, choose};
-use super::units::{evictions, impact};
+use super::units::{UnitEvictions, choose, evictions, impact};
 use super::*;
 use crate::assess::hazard::Hazard;
 use crate::assess::{Assessed, Basis, DisruptionFacts, Limits, Severity};

@@ -17,7 +17,7 @@ use super::load::{ConnectionOptions, Environment};
 use super::plugin::{Plugin, Policy};
 use crate::cluster::error::{ClusterError, or_from_a_dump};
 use crate::cluster::observer::Observer;
-use crate::naming::nearest::hints_for;
+use crate::naming::phrase::hint_for;
 
 const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
@@ -223,7 +223,7 @@ fn entry<'a, T: Clone + 'a>(
     };
     Err(ClusterError::Configuration {
         message: format!("{what} {name:?} does not exist in {files}"),
-        hint: hints_for(what, name, &names).into_iter().next(),
+        hint: Some(hint_for(what, name, &names)),
     })
 }
 

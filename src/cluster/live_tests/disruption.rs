@@ -1,8 +1,6 @@
 //! Objects that decide about disruption: what is read of them with few permissions.
-
 use super::encode;
-use super::server::PODS;
-use super::server::{Answer, Server};
+use super::server::{Answer, PODS, Server};
 use crate::cluster::{
     Detail, ReadMore, discover, read_devices, read_devices_and, read_pods_and_disruption_inputs,
 };

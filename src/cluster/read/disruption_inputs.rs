@@ -1,15 +1,11 @@
 //! Data for the consequences of pods that lose devices.
-
 use std::collections::BTreeSet;
 
-use super::kinds::{Outcome, Reader};
-use super::kinds::{all, with};
+use super::kinds::{Outcome, Reader, all, with};
 use super::lists::List;
-use super::nodes::nodes;
-use super::nodes::{NodeDetail, PlacementInputs};
+use super::nodes::{NodeDetail, PlacementInputs, nodes};
 use super::pods::{ArrivingPods, list_early, read_noted_pods};
-use super::workloads::{OwnersSoFar, with_owner_lists};
-use super::workloads::{all_of_kind, workloads_with};
+use super::workloads::{OwnersSoFar, all_of_kind, with_owner_lists, workloads_with};
 use crate::cluster::client::api::ApiClient;
 use crate::cluster::discovery::ServedKinds;
 use crate::cluster::error::ClusterError;

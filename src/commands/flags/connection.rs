@@ -1,10 +1,16 @@
-//! kubectl's connection flags.
+//! kubectl's connection flags, and those of this run that printed commands repeat.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches};
+
+use crate::cluster::{ConnectionOptions, DEFAULT_REQUEST_TIMEOUT};
 use crate::completion::Values;
 use crate::naming::duration::parse_request_timeout;
+use crate::naming::shell::word;
+use crate::output::{Owner, Repeated, RepeatedFlag};
 
 /// Flags of kubectl that select cluster and user.
 #[derive(clap::Args, Clone, Debug)]
@@ -109,11 +115,194 @@ pub(crate) struct ConnectionArgs {
 }
 
 impl ConnectionArgs {
-    /// True if one namespace is given.
-    pub(crate) fn names_namespace(&self) -> bool {
-        self.namespace.is_some() && !self.all_namespaces
+    /// The namespace that narrows the command.
+    pub(crate) fn narrowing_namespace(&self) -> Option<&str> {
+        self.namespace.as_deref().filter(|_| !self.all_namespaces)
+    }
+}
+
+impl From<ConnectionArgs> for ConnectionOptions {
+    fn from(args: ConnectionArgs) -> Self {
+        Self {
+            kubeconfig: args.kubeconfig,
+            context: args.context,
+            cluster: args.cluster,
+            user: args.user,
+            namespace: args.namespace,
+            server: args.server,
+            tls_server_name: args.tls_server_name,
+            insecure_skip_tls_verify: args.insecure_skip_tls_verify,
+            certificate_authority: args.certificate_authority,
+            client_certificate: args.client_certificate,
+            client_key: args.client_key,
+            token: args.token,
+            username: args.username,
+            password: args.password,
+            proxy_url: args.proxy_url,
+            kuberc: args.kuberc,
+            as_user: args.as_user,
+            as_group: args.as_group,
+            as_uid: args.as_uid,
+            as_user_extra: args.as_user_extra,
+            // `--request-timeout 0` means no limit, which is something else than no flag.
+            request_timeout: args
+                .request_timeout
+                .unwrap_or(Some(DEFAULT_REQUEST_TIMEOUT)),
+            disable_compression: args.disable_compression == Some(true),
+            purpose: None,
+        }
     }
 }
 
 /// Value of `--request-timeout`; `None` is no limit.
 pub(crate) type Timeout = Option<Duration>;
+
+/// Flags that select cluster and user, or files and their interpretation. The others change neither.
+const REPEATED: [&str; 18] = [
+    "--kubeconfig",
+    "--context",
+    "--cluster",
+    "--user",
+    "--server",
+    "--tls-server-name",
+    "--insecure-skip-tls-verify",
+    "--certificate-authority",
+    "--client-certificate",
+    "--client-key",
+    "--token",
+    "--as",
+    "--as-group",
+    "--as-uid",
+    "--as-user-extra",
+    "--from",
+    "--now",
+    "--kubernetes",
+];
+
+/// The typed flags, as far as other commands of the `program`, which is built, need them too.
+pub(crate) fn repeated(program: &clap::Command, matches: &ArgMatches) -> Repeated {
+    let Some((name, matches)) = matches.subcommand() else {
+        return Repeated::default();
+    };
+    let Some(command) = program.find_subcommand(name) else {
+        return Repeated::default();
+    };
+    let repeat = |flag: &'static str| {
+        let words = typed(argument(command, flag)?, flag, matches)?;
+        let taking = program
+            .get_subcommands()
+            .filter(|other| repeats(other, flag));
+        Some(RepeatedFlag {
+            flag,
+            words,
+            commands: taking.map(|other| other.get_name().to_owned()).collect(),
+            of: match argument(program, flag) {
+                // Flags of every command are those of the connection, which are kubectl's.
+                Some(_) => Owner::Kubectl,
+                None => Owner::Program,
+            },
+        })
+    };
+    Repeated(REPEATED.into_iter().filter_map(repeat).collect())
+}
+
+/// True if a printed `command` repeats the flag. A snapshot or a change that is advised is one of the
+/// cluster, also where saved objects were read.
+fn repeats(command: &clap::Command, flag: &str) -> bool {
+    let only_reads = argument(command, "--kubernetes").is_some();
+    argument(command, flag).is_some() && (flag != "--from" || only_reads)
+}
+
+/// The flag as a command takes it, if it does.
+fn argument<'a>(command: &'a clap::Command, flag: &str) -> Option<&'a Arg> {
+    let mut arguments = command.get_arguments();
+    arguments.find(|argument| argument.get_long() == flag.strip_prefix("--"))
+}
+
+/// The flag as it was typed, in words that can be pasted; absent if it was not.
+fn typed(argument: &Arg, flag: &str, matches: &ArgMatches) -> Option<String> {
+    let id = argument.get_id().as_str();
+    if matches.value_source(id) != Some(ValueSource::CommandLine) {
+        return None;
+    }
+    let between = if argument.is_require_equals_set() {
+        '='
+    } else {
+        ' '
+    };
+    let values = matches.try_get_raw(id).ok()??;
+    let words = values.map(|value| {
+        let value = shown(flag, &value.to_string_lossy());
+        format!("{flag}{between}{}", word(&value))
+    });
+    Some(words.collect::<Vec<_>>().join(" "))
+}
+
+/// The value as it may be printed: without secrets.
+fn shown(flag: &str, value: &str) -> String {
+    match flag {
+        "--token" => "TOKEN".to_owned(),
+        "--server" => without_login(value),
+        _ => value.to_owned(),
+    }
+}
+
+/// The address of a server without the name and password that it may hold.
+fn without_login(address: &str) -> String {
+    let start = address.find("://").map_or(0, |at| at.saturating_add(3));
+    let (scheme, rest) = address.split_at(start);
+    // The path behind these may hold an `@` that ends no login.
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    // The last one: a password may hold it, and a host cannot.
+    let host = authority
+        .rsplit_once('@')
+        .map_or(authority, |(_, host)| host);
+    format!("{scheme}{host}{path}")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::commands::cli::repeated_by;
+
+    #[test]
+    fn what_was_typed_is_repeated_where_it_is_taken() {
+        for (typed, text, printed) in [
+            (
+                "list",
+                "kubectl devicetaint devices",
+                "kubectl devicetaint devices",
+            ),
+            (
+                "list --context prod --as-group=a --as-group b",
+                "kubectl devicetaint remove x, kubectl get pods",
+                "kubectl devicetaint remove --context prod --as-group a --as-group b x, \
+                 kubectl get --context prod --as-group a --as-group b pods",
+            ),
+            (
+                "--kubeconfig /a/b list --request-timeout 5s",
+                "kubectl devicetaint list",
+                "kubectl devicetaint list --kubeconfig /a/b",
+            ),
+            (
+                "list --from a.json --now 2026-11-21T01:00:00Z --kubernetes 1.36",
+                "kubectl devicetaint devices, kubectl devicetaint wait x, kubectl devicetaint snapshot",
+                "kubectl devicetaint devices --from a.json --now 2026-11-21T01:00:00Z --kubernetes 1.36, \
+                 kubectl devicetaint wait x, kubectl devicetaint snapshot",
+            ),
+            (
+                "list --insecure-skip-tls-verify",
+                "kubectl devicetaint list",
+                "kubectl devicetaint list --insecure-skip-tls-verify=true",
+            ),
+            (
+                "list --token secret --server https://me:secret@host:1",
+                "kubectl devicetaint list",
+                "kubectl devicetaint list --server https://host:1 --token TOKEN",
+            ),
+        ] {
+            let words: Vec<&str> = typed.split(' ').collect();
+            assert_eq!(repeated_by(&words).in_commands_of(text), printed, "{typed}");
+        }
+    }
+}

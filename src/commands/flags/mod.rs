@@ -4,13 +4,4 @@
 
 pub(crate) mod change;
 pub(crate) mod connection;
-pub(crate) mod device_filters;
-pub(crate) mod examples;
-pub(crate) mod guards;
-pub(crate) mod output;
-pub(crate) mod publish;
-pub(crate) mod repeated;
-pub(crate) mod rules;
-pub(crate) mod safety;
-pub(crate) mod source;
-pub(crate) mod waiting;
+pub(crate) mod selection;

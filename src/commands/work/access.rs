@@ -6,7 +6,7 @@ use futures::future::try_join_all;
 
 use super::connect::failed;
 use crate::cluster::{
-    AccessQuery, ApiClient, ClusterError, WriteAnswer, Purpose, WriteMode, evict, is_allowed,
+    AccessQuery, ApiClient, ClusterError, Purpose, WriteAnswer, WriteMode, evict, is_allowed,
     user_name,
 };
 use crate::decide::drain::EvictionReply;

@@ -1,16 +1,23 @@
-//! The connection to a cluster, the kinds that it serves, and the messages when it does not answer.
+//! Sources of the facts: the connection to a cluster, with the kinds that it serves and the messages when it does not
+//! answer; or saved files.
+use std::io::{self, Read};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use std::sync::Arc;
-
+use futures::channel::oneshot;
 use jiff::Timestamp;
+use serde_json::Value;
 
-use super::read_progress::ReadProgress;
-use crate::cluster::{ApiClient, ClusterError, Connection, Purpose, Rules, ServedKinds, discover};
+use crate::cluster::{
+    self, ApiClient, ClusterError, Connection, Event, FileSource, InputError, Limits, Manifests,
+    Observer, Purpose, Rules, ServedKinds, Traffic, discover,
+};
 use crate::commands::context::Context;
-use crate::decide::version::{require_predictions, semantics_of};
+use crate::decide::version::{behaviour_of, require_predictions, semantics_of};
 use crate::engine::Semantics;
 use crate::error::{ExitStatus, Failure};
-use crate::model::Minor;
+use crate::model::{DeviceTaintRule, Minor};
 use crate::output::Printer;
 
 /// A cluster that answers, and its kinds.
@@ -43,11 +50,17 @@ pub(crate) fn semantics_for(
 ///
 /// When that fails, or the command does not support the version of the server.
 pub(crate) async fn connect(context: &Context) -> Result<Live, Failure> {
-    let client = connect_client(context).await?;
-    let served = Box::pin(discover(&client)).await.map_err(failed)?;
-    let live = Live { client, served };
+    let live = reach(context).await?;
     live.semantics(None)?;
     Ok(live)
+}
+
+/// As [`connect`], for commands that choose the version whose behavior applies.
+pub(crate) async fn reach(context: &Context) -> Result<Live, Failure> {
+    let client = connect_client(context).await?;
+    // On the heap: it asks several questions, and every command does so.
+    let served = Box::pin(discover(&client)).await.map_err(failed)?;
+    Ok(Live { client, served })
 }
 
 /// Connects as the flags and the environment say, and asks the server nothing yet.
@@ -107,4 +120,167 @@ pub(crate) fn server_time(live: &Live) -> Result<Timestamp, Failure> {
             ),
         )
     })
+}
+
+/// Shows on standard error the reads that the user waits for, and with `-v` every request.
+#[derive(Debug)]
+struct ReadProgress {
+    printer: Arc<Printer<'static>>,
+    verbose: bool,
+    /// Traffic so far.
+    traffic: Mutex<Traffic>,
+}
+
+/// Interval of updating the progress line.
+const LOOK: Duration = Duration::from_millis(100);
+
+impl ReadProgress {
+    /// Watches for `printer`, every request if `verbosity` is more than 0.
+    fn new(printer: &Arc<Printer<'static>>, verbosity: u8) -> Self {
+        Self {
+            printer: Arc::clone(printer),
+            verbose: verbosity > 0,
+            traffic: Mutex::default(),
+        }
+    }
+
+    /// Shows the progress, also while nothing arrives; never ends.
+    async fn watch(self: Arc<Self>) {
+        loop {
+            if let Some(text) = self.traffic().describe() {
+                self.printer.progress().update(&text);
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    fn traffic(&self) -> MutexGuard<'_, Traffic> {
+        self.traffic.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Observer for ReadProgress {
+    fn event(&self, event: &Event<'_>) {
+        self.traffic().count(event);
+        match event {
+            Event::Notice(text) => self.printer.note(text),
+            Event::Finished { .. } | Event::Failed { .. } if self.verbose => {
+                self.printer.note(&event.to_string());
+            }
+            Event::Started { .. }
+            | Event::Progress { .. }
+            | Event::Finished { .. }
+            | Event::Failed { .. } => {}
+        }
+    }
+}
+
+/// Where the cluster's state comes from, and how it is understood.
+#[derive(clap::Args, Clone, Debug)]
+pub(crate) struct Source {
+    /// Read saved objects: a file, a directory or `-`
+    ///
+    /// A file that `snapshot` wrote, or the output of `kubectl get -o yaml`. Repeatable; `-` reads stdin.
+    #[arg(long, value_name = "FILENAME", help_heading = "Source")]
+    pub(crate) from: Vec<PathBuf>,
+
+    /// Kubernetes version whose behavior applies, such as 1.36; default: the detected version, else 1.37
+    #[arg(long, value_name = "VERSION", value_parser = parse_version, help_heading = "Source", hide_short_help = true)]
+    pub(crate) kubernetes: Option<Minor>,
+
+    /// With --from, time to evaluate at, as RFC 3339
+    ///
+    /// Default: the time that `snapshot` recorded in its file. If there is none, the newest time of any object.
+    #[arg(long, value_name = "TIME", value_parser = parse_time, requires = "from", help_heading = "Source", hide_short_help = true)]
+    pub(crate) now: Option<Timestamp>,
+}
+
+/// Reads manifests of rules, each with the object as it is written, and notes which other objects are skipped.
+pub(crate) async fn manifests(
+    files: &[PathBuf],
+    context: &Context,
+) -> Result<Vec<(DeviceTaintRule, Value)>, Failure> {
+    if files.is_empty() {
+        return Ok(Vec::new());
+    }
+    let Manifests { rules, skipped } = read_files(files, cluster::read_manifests).await?;
+    for (file, kind) in skipped {
+        let note = format!("{file}: {kind} is skipped: no DeviceTaintRule");
+        context.printer.note(&note);
+    }
+    Ok(rules)
+}
+
+/// As [`read_files`], instead of a cluster. Warns if a cluster was named as well: the user may take the
+/// answer for that cluster's.
+pub(crate) async fn read_instead<T: Send + 'static>(
+    files: &[PathBuf],
+    context: &Context,
+    read: impl FnOnce(&[FileSource], &mut dyn Read, &Limits) -> Result<T, InputError> + Send + 'static,
+) -> Result<T, Failure> {
+    let named = &context.connection;
+    let flags = [
+        ("--context", &named.context),
+        ("--cluster", &named.cluster),
+        ("--server", &named.server),
+    ];
+    for (flag, name) in flags {
+        if let Some(name) = name {
+            let message = format!("{flag} {name} is ignored: --from reads saved files");
+            context.printer.warn(&message);
+        }
+    }
+    read_files(files, read).await
+}
+
+/// Reads files, folders or stdin by `read`, on a thread of its own, so that its caller can be stopped: a pipe
+/// may stay silent, and nothing interrupts a read from it. The end of the program does not wait for that
+/// thread, as a runtime would for one of its own.
+pub(crate) async fn read_files<T: Send + 'static>(
+    files: &[PathBuf],
+    read: impl FnOnce(&[FileSource], &mut dyn Read, &Limits) -> Result<T, InputError> + Send + 'static,
+) -> Result<T, Failure> {
+    let sources: Vec<FileSource> = files
+        .iter()
+        .map(|path| FileSource::from(path.as_path()))
+        .collect();
+    let (sender, result) = oneshot::channel();
+    let reader = std::thread::Builder::new().name("files".to_owned());
+    reader.spawn(move || {
+        let result = read(&sources, &mut io::stdin().lock(), &Limits::default());
+        // A caller that has gone meanwhile needs no answer.
+        let _ = sender.send(result);
+    })?;
+    result.await?.map_err(unreadable)
+}
+
+/// A file that cannot be read, with the way out.
+fn unreadable(error: InputError) -> Failure {
+    let hint = error.hint();
+    hint.into_iter().fold(Failure::from(error), Failure::hint)
+}
+
+fn parse_version(text: &str) -> Result<Minor, String> {
+    let version = Minor::parse(text)
+        .ok_or_else(|| format!("{text:?} is not a Kubernetes version such as 1.36 or 1.37.1"))?;
+    behaviour_of(version).map(|_| version)
+}
+
+fn parse_time(text: &str) -> Result<Timestamp, String> {
+    text.parse()
+        .map_err(|_| format!("{text:?} is not a time such as 2026-11-21T01:00:00Z"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn typed_version_is_read_as_that_of_a_server() {
+        for text in ["v1.37.2-rc.0", "1.36", "v1.36.2-gke.100", "1.37.1"] {
+            assert_eq!(parse_version(text).ok(), Minor::parse(text), "{text}");
+        }
+        assert!(parse_version("1.32").is_err());
+        assert!(parse_version("newest").is_err());
+    }
 }

@@ -1,8 +1,8 @@
 //! A cluster whose rules are about to be changed.
+use jiff::Timestamp;
 
 use super::cluster_view::ClusterView;
-use super::connect::{Live, failed, server_time};
-use super::source::Source;
+use super::connect::{Live, Source, failed, server_time};
 use crate::assess::Guard;
 use crate::cluster::{ClusterError, Detail, Rules};
 use crate::commands::context::Context;
@@ -14,7 +14,6 @@ use crate::engine::ProposedTaint;
 use crate::error::Failure;
 use crate::model::{DeviceTaintRule, Effect};
 use crate::report::ImpactReport;
-use jiff::Timestamp;
 
 /// The cluster as it was when it was read, and its rules to be changed; or saved files, for a rehearsal.
 pub(crate) struct MutationContext {

@@ -1,24 +1,28 @@
-//! Repeated reads during a wait, at low cost.
-
-use std::collections::BTreeSet;
+//! Repeated reads during a wait, at low cost: rules, pods, claims, and the nodes of pods that should have ended.
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use jiff::Timestamp;
 use tokio::time::Instant;
 
 use super::cluster_view::ClusterView;
 use super::connect::{Live, failed};
 use super::mutation_context::by_name;
-use super::nodes::{Nodes, NodesKnown};
-use crate::cluster::{ClusterError, Rules, Watched};
-use crate::commands::clock::Clock;
+use crate::cluster::{ClusterError, Rules, Watched, node_health, slices_of_nodes};
+use crate::commands::context::Clock;
 use crate::decide::pending_evictions::{
     EvictionEvidence, EvictionTaints, Evictors, RunningWait, awaited_devices,
 };
 use crate::engine::holders::UnevictedPod;
+use crate::engine::rule_lifecycle::{EvictionObstacle, PendingEviction, TerminationFacts};
 use crate::engine::settle::{Freshness, Goal, Observation, Settle, WaitFacts, WaitStep};
+use crate::engine::termination_blocker::Publishers;
 use crate::engine::{self, Semantics};
 use crate::error::Failure;
-use crate::model::{DeviceId, DeviceTaintRule, Kind, Reading, Snapshot, Warning};
+use crate::model::{
+    Affects, DeviceId, DeviceTaintRule, Gap, Kind, Node, NodeHealth, NodeName, Reading,
+    ResourceClaim, Snapshot, Warning,
+};
 use crate::report::wait::WaitProgress;
 
 /// Interval of reading what cannot be watched.
@@ -68,18 +72,13 @@ impl RuleObserver {
         let mut evictors = Evictors::new(goal);
         // Before the first look, by which rules that evict now may be gone.
         evictors.see(rules, view.now);
+        let names = rules.iter().map(|rule| rule.name.to_string()).collect();
+        let watched = watching(&live, reading);
         Ok(Self {
-            rules: live.rules()?,
-            names: rules.iter().map(|rule| rule.name.to_string()).collect(),
-            watched: watching(&live, reading),
-            rules_are_watched,
-            clock: Clock::set(view.now),
-            nodes: Nodes::default(),
             evictors,
-            goal,
-            beside: BTreeSet::new(),
+            clock: Clock::set(view.now),
             pods: Some(view),
-            live,
+            ..Self::new(live, names, goal, watched, rules_are_watched)?
         })
     }
 
@@ -89,9 +88,9 @@ impl RuleObserver {
         names: Vec<String>,
         goal: Goal,
     ) -> Result<Self, Failure> {
-        let rules = live.rules()?;
-        let watched = Watched::rules(&live.client, &live.served).await;
-        let (watched, rules_are_watched) = match watched {
+        // Before the watch: where rules are not served, this failure says what to switch on.
+        live.rules()?;
+        let (watched, is_watched) = match Watched::rules(&live.client, &live.served).await {
             Ok(watched) => (watched, true),
             // A user who may not watch rules may still get them by name.
             Err(ClusterError::Forbidden { .. }) => {
@@ -99,8 +98,18 @@ impl RuleObserver {
             }
             Err(error) => return Err(failed(error)),
         };
+        Self::new(live, names, goal, watched, is_watched)
+    }
+
+    fn new(
+        live: Live,
+        names: Vec<String>,
+        goal: Goal,
+        watched: Watched,
+        rules_are_watched: bool,
+    ) -> Result<Self, Failure> {
         Ok(Self {
-            rules,
+            rules: live.rules()?,
             names,
             pods: None,
             watched,
@@ -131,13 +140,75 @@ impl RuleObserver {
         settle: &mut Settle,
         began: Instant,
     ) -> Result<WaitProgress, Failure> {
-        if self.pods.is_none() {
-            return self.observe_rules(freshness, settle, began).await;
+        let (rules, freshness_of_rules) = self.rules_now(freshness).await?;
+        let Some(view) = &self.pods else {
+            let facts = WaitFacts {
+                rules: &rules,
+                left: &[],
+                pods: &[],
+                claims: &[],
+                holders: &[],
+                staying: &[],
+                departed: &[],
+                unread: &[],
+                freshness: freshness_of_rules,
+            };
+            let seen = settle.observe(&facts, began.elapsed());
+            return Ok(WaitProgress::of_rules(seen, facts, self.clock.now()));
+        };
+        let mut again = match freshness {
+            Freshness::Kept => None,
+            Freshness::Read => Some(view.again().await?),
+        };
+        let now = again.as_ref().map_or(self.clock.now(), |view| view.now);
+        let semantics = again.as_ref().unwrap_or(view).semantics;
+        let taints = self.evictors.see(&rules, now);
+        let kept = self.watched.reading();
+        let snapshot = &again.as_ref().map_or(kept, |view| &view.reading).snapshot;
+        // Includes evictions of rules that were lowered since: these pods are still terminating.
+        let selected = devices_of(self.goal, &mut self.beside, &taints, snapshot, &semantics);
+        let mut read = None;
+        match again.take() {
+            None => {
+                let kept = self.watched.keep_pods(|id| selected.contains(id)).await;
+                kept.map_err(failed)?;
+            }
+            Some(view) => {
+                let view = view.with_pods(|id| selected.contains(id)).await?;
+                // A full read gets the server's time again, from which this machine's clock may have drifted.
+                self.clock = Clock::set(now);
+                read = Some(view.reading);
+            }
         }
-        match freshness {
-            Freshness::Kept => self.observe_watched(settle, began).await,
-            Freshness::Read => self.observe_again(settle, began).await,
+        let departed = self.watched.take_departed();
+        let evidence = EvictionEvidence {
+            reading: read.as_ref().unwrap_or_else(|| self.watched.reading()),
+            rules: &rules,
+            taints: &taints,
+            semantics: &semantics,
+            goal: self.goal,
+            beside: &self.beside,
+            departed: &departed,
+            freshness,
+            now,
+        };
+        let progress = evaluated(&evidence, settle, began, &mut self.nodes, &self.live).await;
+        // The kept objects are replaced, unless it was the last read.
+        match (&progress.step, read) {
+            (WaitStep::WaitUntil(_) | WaitStep::ReadAgain, Some(reading)) => {
+                self.watched = watching(&self.live, reading);
+            }
+            (
+                WaitStep::WaitUntil(_)
+                | WaitStep::ReadAgain
+                | WaitStep::Met
+                | WaitStep::TimedOut
+                | WaitStep::NotSeenReleased
+                | WaitStep::Never(_),
+                _,
+            ) => {}
         }
+        Ok(progress)
     }
 
     /// Waits for a change, at most for `rest`.
@@ -161,29 +232,6 @@ impl RuleObserver {
         }
     }
 
-    async fn observe_rules(
-        &mut self,
-        freshness: Freshness,
-        settle: &mut Settle,
-        began: Instant,
-    ) -> Result<WaitProgress, Failure> {
-        let (rules, freshness) = self.rules_now(freshness).await?;
-        let facts = WaitFacts {
-            rules: &rules,
-            left: &[],
-            pods: &[],
-            claims: &[],
-            holders: &[],
-            staying: &[],
-            departed: &[],
-            unread: &[],
-            freshness,
-        };
-        let now = self.clock.now();
-        let seen = settle.observe(&facts, began.elapsed());
-        Ok(WaitProgress::of_rules(seen, facts, now))
-    }
-
     /// The rules that are waited for, and how sure that is.
     async fn rules_now(
         &self,
@@ -201,76 +249,6 @@ impl RuleObserver {
         }
         let rules = by_name(&self.names, &self.rules).await.map_err(failed)?;
         Ok((rules, Freshness::Read))
-    }
-
-    async fn observe_watched(
-        &mut self,
-        settle: &mut Settle,
-        began: Instant,
-    ) -> Result<WaitProgress, Failure> {
-        let (rules, _) = self.rules_now(Freshness::Kept).await?;
-        let Some(semantics) = self.pods.as_ref().map(|view| view.semantics) else {
-            return self.observe_rules(Freshness::Kept, settle, began).await;
-        };
-        let taints = self.evictors.see(&rules, self.clock.now());
-        let snapshot = &self.watched.reading().snapshot;
-        // Includes evictions of rules that were lowered since: these pods are still terminating.
-        let selected = devices_of(self.goal, &mut self.beside, &taints, snapshot, &semantics);
-        let kept = self.watched.keep_pods(|id| selected.contains(id)).await;
-        kept.map_err(failed)?;
-        let departed = self.watched.take_departed();
-        let evidence = EvictionEvidence {
-            reading: self.watched.reading(),
-            rules: &rules,
-            taints: &taints,
-            semantics: &semantics,
-            goal: self.goal,
-            beside: &self.beside,
-            departed: &departed,
-            freshness: Freshness::Kept,
-            now: self.clock.now(),
-        };
-        Ok(evaluated(&evidence, settle, began, &mut self.nodes, &self.live).await)
-    }
-
-    /// Reads everything again; the kept objects are replaced, unless it was the last read.
-    async fn observe_again(
-        &mut self,
-        settle: &mut Settle,
-        began: Instant,
-    ) -> Result<WaitProgress, Failure> {
-        let (rules, _) = self.rules_now(Freshness::Read).await?;
-        let Some(view) = &self.pods else {
-            return self.observe_rules(Freshness::Read, settle, began).await;
-        };
-        let view = view.again().await?;
-        let taints = self.evictors.see(&rules, view.now);
-        let (beside, semantics) = (&mut self.beside, view.semantics);
-        let selected = devices_of(self.goal, beside, &taints, view.snapshot(), &semantics);
-        let view = view.with_pods(|id| selected.contains(id)).await?;
-        // A full read gets the server's time again, from which this machine's clock may have drifted.
-        self.clock = Clock::set(view.now);
-        let departed = self.watched.take_departed();
-        let evidence = EvictionEvidence {
-            reading: &view.reading,
-            rules: &rules,
-            taints: &taints,
-            semantics: &semantics,
-            goal: self.goal,
-            beside: &self.beside,
-            departed: &departed,
-            freshness: Freshness::Read,
-            now: view.now,
-        };
-        let progress = evaluated(&evidence, settle, began, &mut self.nodes, &self.live).await;
-        match progress.step {
-            WaitStep::WaitUntil(_) | WaitStep::ReadAgain => {
-                self.watched = watching(&self.live, view.reading);
-            }
-            WaitStep::Met | WaitStep::TimedOut | WaitStep::NotSeenReleased | WaitStep::Never(_) => {
-            }
-        }
-        Ok(progress)
     }
 }
 
@@ -331,4 +309,162 @@ fn watching(live: &Live, reading: Reading) -> Watched {
 
 fn is_read(reading: &Reading, kind: Kind) -> bool {
     reading.resource_versions.contains_key(kind.plural())
+}
+
+/// Number of nodes read at a time; lines about a pod of an unread node are true, and say less.
+const FEW: usize = 16;
+/// Time for which a node's conditions are reused.
+const BELIEVED: Duration = Duration::from_secs(10);
+
+/// Facts about nodes, and their age.
+#[derive(Debug, Default)]
+struct Nodes {
+    known: NodesKnown,
+    asked: Option<Instant>,
+}
+
+/// Conditions of nodes, as far as they are known.
+#[derive(Debug, Default)]
+pub(crate) struct NodesKnown {
+    /// Conditions of the nodes that have reported them.
+    pub(crate) health: BTreeMap<NodeName, NodeHealth>,
+    /// Drivers that run there.
+    pub(crate) publishers: Publishers,
+    /// Why not all of them are known.
+    pub(crate) gap: Option<Gap>,
+    /// Warnings about them.
+    pub(crate) warnings: Vec<Warning>,
+}
+
+impl NodesKnown {
+    /// Facts around pods, of whose claims `claims` are all.
+    pub(crate) fn around<'s>(&'s self, claims: &'s [ResourceClaim]) -> TerminationFacts<'s> {
+        TerminationFacts {
+            claims,
+            nodes: &self.health,
+            publishers: &self.publishers,
+        }
+    }
+}
+
+impl Nodes {
+    /// Asks for the nodes of a few pods that should have ended, now and then.
+    async fn ask(&mut self, left: &[PendingEviction<'_>], live: &Live, now: Timestamp) {
+        let overdue = left.iter().filter(|left| is_overdue(left));
+        let few: Vec<PendingEviction<'_>> = overdue.take(FEW).cloned().collect();
+        if !self.is_time_for(few.len()) {
+            return;
+        }
+        let mut known = nodes_of(&few, live).await;
+        known.publishers = drivers_of(&few, live)
+            .await
+            .after(&self.known.publishers, now);
+        self.known = known;
+        self.asked = Some(Instant::now());
+    }
+
+    /// True if the nodes of so many pods should be read now.
+    fn is_time_for(&mut self, overdue: usize) -> bool {
+        if overdue == 0 {
+            // A node that was not ready when earlier pods were overdue may be ready when the next ones terminate.
+            *self = Self::default();
+            return false;
+        }
+        self.asked.is_none_or(|at| at.elapsed() >= BELIEVED)
+    }
+
+    /// Facts read so far.
+    fn known(&self) -> &NodesKnown {
+        &self.known
+    }
+}
+
+/// Nodes of pods that should have ended, as far as they can be read.
+pub(crate) async fn nodes_of(left: &[PendingEviction<'_>], live: &Live) -> NodesKnown {
+    let Live { client, served } = live;
+    match node_health(client, served, &names_of(left)).await {
+        Ok(told) => NodesKnown {
+            health: told.facts,
+            warnings: told.warnings,
+            ..NodesKnown::default()
+        },
+        Err(error) => NodesKnown {
+            gap: Some(gap_of("nodes", &error)),
+            ..NodesKnown::default()
+        },
+    }
+}
+
+/// Drivers that run on the nodes of pods that should have ended; none, without a warning, where they cannot be read.
+async fn drivers_of(left: &[PendingEviction<'_>], live: &Live) -> Publishers {
+    let names = names_of(left);
+    let slices = slices_of_nodes(&live.client, &live.served, &names).await;
+    slices.map_or_else(
+        // Publishers only make an explanation more precise, so a failed read is no error.
+        |_| Publishers::default(),
+        |slices| Publishers::new(&slices, &names),
+    )
+}
+
+/// Nodes of pods that should have ended, as far as saved files hold them.
+pub(crate) fn nodes_in(reading: &Reading, left: &[PendingEviction<'_>]) -> NodesKnown {
+    let names = names_of(left);
+    let gap = reading.without(Kind::Node);
+    let health = match gap {
+        Some(_) => BTreeMap::new(),
+        None => Node::health_of(&reading.snapshot.nodes, &names),
+    };
+    NodesKnown {
+        health,
+        publishers: Publishers::of(reading, &names),
+        gap: gap.filter(|_| !names.is_empty()),
+        // Warnings about files are among those of the reading.
+        warnings: Vec::new(),
+    }
+}
+
+/// The nodes of pods that should have ended.
+pub(crate) fn names_of(left: &[PendingEviction<'_>]) -> BTreeSet<NodeName> {
+    let overdue = left.iter().filter(|left| is_overdue(left));
+    overdue.filter_map(|left| left.pod.node.clone()).collect()
+}
+
+/// True if the pod should have ended, so that its node matters.
+fn is_overdue(left: &PendingEviction<'_>) -> bool {
+    match left.obstacle {
+        EvictionObstacle::Kubelet { .. }
+        | EvictionObstacle::Node(_)
+        | EvictionObstacle::Stuck(_) => true,
+        EvictionObstacle::Controller { .. }
+        | EvictionObstacle::Tolerates { .. }
+        | EvictionObstacle::GracePeriod { .. }
+        | EvictionObstacle::Finalizers(_) => false,
+    }
+}
+
+/// Gap left by a failed read.
+pub(crate) fn gap_of(what: &str, error: &ClusterError) -> Gap {
+    Gap {
+        affects: Affects::Details,
+        what: what.to_owned(),
+        why: error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_node_said_of_earlier_pods_is_not_said_of_later_ones() {
+        let mut nodes = Nodes::default();
+        assert!(nodes.is_time_for(1));
+        let health = [("node-7".into(), NodeHealth::NotReady)].into();
+        nodes.known.health = health;
+        nodes.asked = Some(Instant::now());
+        assert!(!nodes.is_time_for(1));
+        assert_eq!(nodes.known().health.len(), 1);
+        assert!(!nodes.is_time_for(0));
+        assert!(nodes.known().health.is_empty() && nodes.is_time_for(1));
+    }
 }

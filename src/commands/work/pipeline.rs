@@ -1,13 +1,11 @@
 //! Steps between a proposal and its change: assessment, limits, confirmation, second look, change, wait.
-
 use std::fmt::Display;
 use std::fs::read_to_string;
 use std::path::PathBuf;
 
 use super::changer::{Changer, stopped};
 use super::connect::{Live, failed};
-use super::mutation_context::MutationContext;
-use super::mutation_context::by_name;
+use super::mutation_context::{MutationContext, by_name};
 use super::wait::{ProgressLine, Wait, WaitEnd, not_seen_released, timed_out};
 use crate::assess::{ImpactFacts, defects};
 use crate::cluster::{ApiClient, user_name};

@@ -2,15 +2,40 @@
 
 use std::io::{self, Write};
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+
 use super::cluster_view::ViewWarnings;
-use super::output_request::OutputRequest;
 use crate::commands::context::Context;
-use crate::decide::exit_status;
 use crate::decide::exit_status::AnswerState;
+use crate::decide::{Strictness, exit_status};
 use crate::error::{ExitStatus, Failure};
 use crate::output::{OutputError, Printer};
 use crate::render::{Format, Page, RenderError, json, marks, render, unsaid};
 use crate::report::View;
+
+/// Format of a report.
+#[derive(clap::Args, Debug)]
+pub(crate) struct OutputArgs {
+    /// Output format: table, wide, json, yaml, markdown or name
+    #[arg(short, long, hide_possible_values = true, value_parser = formats(&Format::UNPAGED), default_value = "table", value_name = "FORMAT", help_heading = "Output")]
+    pub(crate) output: Format,
+}
+
+/// Format of a report that can be a page of its own.
+#[derive(clap::Args, Debug)]
+pub(crate) struct PageArgs {
+    /// Output format: table, wide, json, yaml, markdown, html or name
+    ///
+    /// html is a single file that loads no others and needs no scripts.
+    #[arg(short, long, hide_possible_values = true, value_parser = formats(&Format::ALL), default_value = "table", value_name = "FORMAT", help_heading = "Output")]
+    pub(crate) output: Format,
+}
+
+/// Accepts these formats.
+pub(crate) fn formats(formats: &[Format]) -> impl TypedValueParser<Value = Format> + use<> {
+    let names = formats.iter().map(|format| format.as_str());
+    PossibleValuesParser::new(names).try_map(|text| text.parse::<Format>())
+}
 
 /// Prints an answer and `view_warnings`, and gives the exit status.
 ///
@@ -19,14 +44,25 @@ use crate::report::View;
 pub(crate) fn present(
     answer: &impl View,
     view_warnings: &ViewWarnings,
-    wanted: OutputRequest,
+    format: Format,
+    context: &Context,
+) -> Result<ExitStatus, Failure> {
+    present_as(answer, view_warnings, format, Strictness::Lenient, context)
+}
+
+/// As [`present`]; `strictness` decides if missing parts are a failure.
+pub(crate) fn present_as(
+    answer: &impl View,
+    view_warnings: &ViewWarnings,
+    format: Format,
+    strictness: Strictness,
     context: &Context,
 ) -> Result<ExitStatus, Failure> {
     let printer = &context.printer;
     view_warnings.tell(printer);
     // Data have the time in their metadata.
     let time = view_warnings.guessed_time();
-    if let Some(line) = time.filter(|_| wanted.format.is_for_people()) {
+    if let Some(line) = time.filter(|_| format.is_for_people()) {
         printer.note(&line);
     }
     tell(answer, printer);
@@ -43,7 +79,7 @@ pub(crate) fn present(
         };
         printer.note(&format!("No resources found{place}{doubt}"));
     }
-    if wanted.format == Format::Json {
+    if format == Format::Json {
         let mut stdout = printer.result_writer();
         let written = json::write(answer, &mut stdout);
         written.map_err(|error| match error.is_io() {
@@ -52,10 +88,20 @@ pub(crate) fn present(
         })?;
         stdout.flush().map_err(OutputError::from)?;
     } else {
-        let text = render(answer, page(wanted, context))?;
-        printer.emit_marked(&text, &marks(answer, wanted.format))?;
+        let page = Page {
+            format,
+            width: context.width,
+        };
+        let text = render(answer, page)?;
+        printer.emit_marked(&text, &marks(answer, format))?;
     }
-    ending(answer, wanted)
+    let missing = answer.incomplete().iter().map(|gap| gap.missing.clone());
+    let state = AnswerState {
+        refusal: answer.refusal(),
+        unsaid: unsaid(answer, format),
+        missing: missing.collect(),
+    };
+    exit_status(state, strictness)
 }
 
 /// Prints those parts of an answer that it has no place for.
@@ -69,26 +115,4 @@ fn tell(answer: &impl View, printer: &Printer<'_>) {
             printer.warn(&gap.line());
         }
     }
-}
-
-/// The page that an answer is printed on.
-fn page(wanted: OutputRequest, context: &Context) -> Page {
-    Page {
-        format: wanted.format,
-        width: context.width,
-    }
-}
-
-/// Exit status of a command that gave this answer.
-fn ending(answer: &impl View, wanted: OutputRequest) -> Result<ExitStatus, Failure> {
-    let state = AnswerState {
-        refusal: answer.refusal(),
-        unsaid: unsaid(answer, wanted.format),
-        missing: answer
-            .incomplete()
-            .iter()
-            .map(|gap| gap.missing.clone())
-            .collect(),
-    };
-    exit_status(state, wanted.strictness)
 }

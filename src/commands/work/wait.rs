@@ -3,7 +3,6 @@
 //! ```text
 //! ClusterView ─▶ Observer (one list and one watch of each kind) ─▶ Settle ─▶ until when, read again, or over
 //! ```
-
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -23,8 +22,7 @@ use crate::output::StatusLine;
 use crate::report::blocker::Blocker;
 use crate::report::metadata::Warning as Oddity;
 use crate::report::remaining_pods::NotEvictedPod;
-use crate::report::wait::WaitProgress;
-use crate::report::wait::WaitReport;
+use crate::report::wait::{WaitProgress, WaitReport};
 
 /// Goal of a wait, and the message for an interruption.
 pub(crate) struct Wait<'a> {
@@ -175,13 +173,12 @@ impl Wait<'_> {
         let began = Instant::now();
         let mut settle = Settle::new(self.goal, self.rules, self.patience)
             .expecting(self.expected.iter().cloned());
-        // Its end would take away the progress of the work that this wait is part of.
-        let mut status = match self.progress_line {
-            ProgressLine::Shown => Some(StatusLine::new(&context.printer)),
-            ProgressLine::Hidden => None,
-        };
+        // A wait that is part of other work has neither a progress nor a timeout of its own.
+        let is_own = self.progress_line == ProgressLine::Shown;
+        // Its end would take away the progress of that work.
+        let mut status = is_own.then(|| StatusLine::new(&context.printer));
         let mut freshness = Freshness::Kept;
-        let mut warned = false;
+        let mut warned = !is_own;
         let mut last_state = String::new();
         loop {
             let progress = observer.view(freshness, &mut settle, began).await?;
@@ -192,63 +189,43 @@ impl Wait<'_> {
             if progress.shows_progress() {
                 last_state.clone_from(&progress.state);
                 if let Some(status) = &mut status {
-                    // An interruption prints it later, and times have passed.
-                    let left = format!("when last observed: {}", progress.line);
-                    context.log.left(&left);
-                    if self.goal.is_about_pods() {
-                        status.say(&progress.state, &progress.line);
-                    }
+                    self.show(&progress, status, context);
                 }
             }
+            let is_own = self.progress_line == ProgressLine::Shown;
             if let Some(last) = self.last_look {
+                let unreleased = progress.not_released.iter().map(Blocker::not_released);
                 last.replace(LastLook {
                     left: progress.left.clone(),
-                    unreleased: progress
-                        .not_released
-                        .iter()
-                        .map(Blocker::not_released)
-                        .collect(),
+                    unreleased: unreleased.collect(),
                 });
             }
             // A drain has a timeout of its own.
-            let is_own = self.progress_line == ProgressLine::Shown;
             if is_own
                 && !warned
                 && let Some(short) = self.shortfall(&progress, began)
             {
-                context
-                    .printer
-                    .warn(&pending_evictions::cannot_be_met(&short, self.patience));
+                let text = pending_evictions::cannot_be_met(&short, self.patience);
+                context.printer.warn(&text);
                 warned = true;
             }
-            let misses_force_deletions = observer.misses_force_deletions();
-            let over = |ending| {
-                let unseen = misses_force_deletions.then(undetected_force_deletions);
-                WaitResult {
-                    ending,
-                    pods: progress.pods,
-                    staying: progress.staying.clone(),
-                    warnings: warnings.iter().cloned().chain(unseen).collect(),
-                    misses_force_deletions,
-                    took: began.elapsed(),
+            let ending = match progress.step {
+                WaitStep::Met => WaitEnd::Met,
+                WaitStep::TimedOut => WaitEnd::TimedOut(progress.left),
+                WaitStep::NotSeenReleased => WaitEnd::NotReleased(progress.left),
+                WaitStep::ReadAgain => {
+                    freshness = Freshness::Read;
+                    continue;
                 }
-            };
-            match progress.step {
-                WaitStep::Met => return Ok(over(WaitEnd::Met)),
-                WaitStep::TimedOut => return Ok(over(WaitEnd::TimedOut(progress.left.clone()))),
-                WaitStep::NotSeenReleased => {
-                    return Ok(over(WaitEnd::NotReleased(progress.left.clone())));
-                }
-                WaitStep::ReadAgain => freshness = Freshness::Read,
                 WaitStep::WaitUntil(until) => {
                     freshness = Freshness::Kept;
                     observer.rest(until.saturating_sub(began.elapsed())).await?;
+                    continue;
                 }
                 WaitStep::Never(never) => {
                     // Reasons and deadlines of the look before are those of a rule that is different now.
                     // If nothing was observed before it, nothing is left that is known.
-                    let is_known = !last_state.is_empty() && status.is_some();
-                    if self.goal.is_about_pods() && is_known {
+                    if self.goal.is_about_pods() && is_own && !last_state.is_empty() {
                         let state = format!("when last observed: {last_state}");
                         context.log.left(&state);
                     }
@@ -258,7 +235,27 @@ impl Wait<'_> {
                         &progress.rules,
                     ));
                 }
-            }
+            };
+            let misses_force_deletions = observer.misses_force_deletions();
+            let unseen = misses_force_deletions.then(undetected_force_deletions);
+            return Ok(WaitResult {
+                ending,
+                pods: progress.pods,
+                staying: progress.staying,
+                warnings: warnings.iter().cloned().chain(unseen).collect(),
+                misses_force_deletions,
+                took: began.elapsed(),
+            });
+        }
+    }
+
+    /// Shows the progress, and keeps it for an interruption.
+    fn show(&self, progress: &WaitProgress, status: &mut StatusLine<'_>, context: &Context) {
+        // An interruption prints it later, and times have passed.
+        let left = format!("when last observed: {}", progress.line);
+        context.log.left(&left);
+        if self.goal.is_about_pods() {
+            status.say(&progress.state, &progress.line);
         }
     }
 

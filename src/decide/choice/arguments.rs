@@ -6,9 +6,8 @@ use super::resolve::DeviceFilter;
 use crate::decide::identity::Hardware;
 use crate::error::Failure;
 use crate::model::{DeviceSelector, Effect, Taint};
+use crate::naming::phrase::is_other_type;
 use crate::naming::shell::word;
-use crate::naming::taint::TaintPattern;
-use crate::naming::words;
 use crate::naming::{NamingError, Subject, Targets, device, rule};
 
 /// Arguments and flags that select devices, as they were typed.
@@ -241,10 +240,7 @@ fn devices_and_taint(
 ) -> Result<(Vec<DeviceSelector>, Option<Taint>), Failure> {
     // A trailing dash removes a taint in kubectl. A command that adds taints must not read it as part of a
     // key.
-    let mut taken = names
-        .iter()
-        .filter(|text| TaintPattern::parse(text).is_some());
-    if let Some(text) = taken.next() {
+    if let Some(text) = names.iter().find(|text| text.ends_with('-')) {
         let words: Vec<String> = typed.arguments.iter().map(|text| word(text)).collect();
         // `remove` has no --node.
         let hint = match typed.filters.node {
@@ -265,11 +261,8 @@ fn devices_and_taint(
             Failure::usage(error).hint("to select every device: --all-devices")
         }
         NamingError::TwoSegments { .. }
-        | NamingError::EmptySegment { .. }
         | NamingError::Everything { .. }
-        | NamingError::Invalid { .. }
-        | NamingError::NoEffect { .. }
-        | NamingError::UnknownEffect { .. } => wrong_name(error),
+        | NamingError::Invalid { .. } => wrong_name(error),
     })?;
     if let [first, second, ..] = taints.as_slice() {
         let text = format!("more than one taint: {first} and {second}");
@@ -309,7 +302,7 @@ pub fn wrong_name_or_taint(error: NamingError, effect: &Effect) -> Failure {
                 word(&format!("{argument}/*"))
             ))
         }
-        NamingError::TwoSegments { argument, .. } if words::is_type(argument) => None,
+        NamingError::TwoSegments { argument, .. } if is_other_type(argument) => None,
         NamingError::TwoSegments { argument, .. } => {
             Some(format!("did you mean {}?", word(&format!("*/{argument}"))))
         }
@@ -322,11 +315,7 @@ pub fn wrong_name_or_taint(error: NamingError, effect: &Effect) -> Failure {
         } if device::parse(value).is_ok_and(|selector| selector.device.is_some()) => Some(format!(
             "separate device and taint by a space: {value} KEY:EFFECT"
         )),
-        NamingError::Everything { .. }
-        | NamingError::UnknownEffect { .. }
-        | NamingError::EmptySegment { .. }
-        | NamingError::Invalid { .. }
-        | NamingError::NoEffect { .. } => None,
+        NamingError::Everything { .. } | NamingError::Invalid { .. } => None,
     };
     hint.into_iter().fold(Failure::usage(error), Failure::hint)
 }

@@ -1,20 +1,18 @@
 //! Names that nothing has, with the nearest ones of their kind.
+use std::collections::BTreeSet;
 
 use super::arguments::{Choice, ChoiceBasis};
 use super::resolve::DeviceFilter;
 use crate::decide::identity::Hardware;
-use crate::engine;
 use crate::engine::unpublished_devices::in_unknown_pools;
-use crate::engine::{DeviceCondition, ProposedTaint, Semantics, filter_devices};
+use crate::engine::{self, DeviceCondition, ProposedTaint, Semantics, filter_devices};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{
     Device, DeviceId, DeviceSelector, DeviceTaintRule, Kind, Reading, ResourceSlice, Warning,
 };
-use crate::naming::nearest::nearest;
-use crate::naming::phrase::few;
+use crate::naming::phrase::{few, nearest};
 use crate::naming::shell::word;
 use crate::naming::{device, suggest};
-use std::collections::BTreeSet;
 
 const LIST: &str = "list the devices with `kubectl devicetaint devices`";
 

@@ -1,4 +1,7 @@
 //! Terms of a dedication: name, namespaces and devices.
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
 
 use super::tolerating::{Tolerance, Tolerant, TolerantKind, tolerants, unreadable};
 use crate::engine::allocator::sharing_counters;
@@ -6,12 +9,9 @@ use crate::error::Failure;
 use crate::model::{
     DeviceId, DeviceSelector, DeviceTaintRule, Effect, NamespacedName, Snapshot, Taint,
 };
-use crate::naming::labels::LabelSelector;
-use crate::naming::nearest::nearest;
-use crate::naming::phrase::{counted, few};
-use crate::naming::{device, validate};
-use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use crate::naming::device;
+use crate::naming::labels::{self, LabelSelector};
+use crate::naming::phrase::{counted, few, nearest};
 
 /// Up to so many namespaces are named in messages.
 const NAMED: usize = 5;
@@ -75,8 +75,8 @@ impl Terms {
     ///
     /// A name that cannot be one of these.
     pub fn check_name(name: &str) -> Result<(), Failure> {
-        let is_label = validate::taint_value(name).is_ok() && !name.contains('.');
-        match validate::rule(name) {
+        let is_label = labels::taint_value(name).is_ok() && !name.contains('.');
+        match labels::rule(name) {
             Ok(()) if is_label => Ok(()),
             Ok(()) | Err(_) => Err(Failure::usage(format!(
                 "{name:?} is not a valid dedication name"

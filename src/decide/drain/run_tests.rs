@@ -1,17 +1,13 @@
 //! Steps of a drain by single facts.
-
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::facts::IncludedClass;
-use super::facts::PodClass;
-use super::facts::{IdleWait, UnitFacts, UnitPod, WorkloadState};
+use super::facts::{IdleWait, IncludedClass, PodClass, UnitFacts, UnitPod, WorkloadState};
 use super::run::{DrainLimits, DrainRun, DrainStep, UnitEnd};
 use super::start::{RestartProgress, RestartState};
 use super::testing::{limits, unit_pod};
 use crate::decide::drain::run::EvictionReply;
-use crate::engine::testing::name;
-use crate::engine::testing::pod as running;
+use crate::engine::testing::{name, pod as running};
 use crate::model::Uid;
 
 fn seconds(seconds: u64) -> Duration {

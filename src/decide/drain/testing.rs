@@ -1,9 +1,7 @@
 //! Clusters and pods for tests.
-
 use std::time::Duration;
 
-use super::facts::UnitPod;
-use super::facts::{Harm, PodClass};
+use super::facts::{Harm, PodClass, UnitPod};
 use super::run::DrainLimits;
 use super::unit::unit_hash;
 use crate::decide::testing::named;

@@ -1,17 +1,18 @@
 //! Units of a drain: devices that are taken out of service together, and the rules that taint them.
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::facts::Treatment;
-use super::facts::{UnitPod, pods_of, unread};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::facts::{Treatment, UnitPod, pods_of, unread};
 use super::run::DrainLimits;
 use crate::assess::{Basis, DeviceBasis};
 use crate::decide::choice::{Choice, unknown_devices};
-use crate::decide::draft::RuleAnnotations;
-use crate::decide::draft::RuleDraft;
+use crate::decide::draft::{RuleAnnotations, RuleDraft};
 use crate::decide::pending_evictions::awaited_devices;
-use crate::engine;
 use crate::engine::allocator::sharing_counters;
 use crate::engine::holders::holders;
-use crate::engine::{DeviceState, ProposedTaint, complete_pools};
+use crate::engine::{self, DeviceState, ProposedTaint, complete_pools};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{
     DeviceId, DeviceSelector, DeviceTaintRule, Effect, ResourceSlice, RuleMetadata, Snapshot,
@@ -19,9 +20,6 @@ use crate::model::{
 };
 use crate::naming::phrase::few;
 use crate::naming::{Subject, device, labels, rule};
-use schemars::JsonSchema;
-use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
 
 /// The key of the taint of every drain; the value is the drain's name.
 const TAINT_KEY: &str = in_group!("drain");

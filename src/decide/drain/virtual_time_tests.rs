@@ -4,17 +4,15 @@
 //! invariants: no budget is violated without NoExecute, no unit is reported idle while one of its devices is held, a
 //! workload loses no pod while it is not ready, pods whose loss does harm leave last, every run ends, and its result can be
 //! undone.
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use crate::decide::drain::facts::{IdleWait, UnitFacts, UnitPod, WorkloadState};
-use crate::decide::drain::facts::{IncludedClass, PodClass};
-use crate::decide::drain::run::EvictionReply;
-use crate::decide::drain::run::{DrainLimits, DrainRun, DrainStep, UnitEnd};
+use crate::decide::drain::facts::{
+    IdleWait, IncludedClass, PodClass, UnitFacts, UnitPod, WorkloadState,
+};
+use crate::decide::drain::run::{DrainLimits, DrainRun, DrainStep, EvictionReply, UnitEnd};
 use crate::decide::drain::testing::unit_pod;
-use crate::engine::testing::pod as running;
-use crate::engine::testing::tries;
+use crate::engine::testing::{pod as running, tries};
 use crate::model::{Pod, Uid};
 
 const CLUSTERS: u64 = 10_000;

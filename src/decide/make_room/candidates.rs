@@ -15,7 +15,7 @@ use crate::model::{
 };
 use crate::naming::Subject;
 use crate::naming::phrase::few;
-use crate::naming::subject::TypedName;
+use crate::naming::rule::TypedName;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Kind of the owner of a mirror pod: the node whose kubelet runs it from a file.

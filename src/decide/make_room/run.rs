@@ -2,14 +2,12 @@
 //!
 //! Takes facts and the time since the start, and gives the next step. A pod is evicted once: an eviction that the server
 //! accepted is not sent again, and a pod that is terminating is not evicted.
-
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::candidates::explain_pod;
 use super::plan::RoomPlan;
-use crate::decide::drain::rule_change;
-use crate::decide::drain::{EvictionReply, RefusedEvictions};
+use crate::decide::drain::{EvictionReply, RefusedEvictions, rule_change};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{
     DeviceId, DeviceTaintRule, NamespacedName, NodeName, Pod, ResourceClaim, Snapshot, Uid,

@@ -1,14 +1,13 @@
 //! Decisions about room: pods that may be evicted, tolerations, rules, and the steps of a run.
-
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::candidates::{Beneficiary, Immovable, Movability, candidates, rivals};
-use super::candidates::{Eligibility, eligibility, room_target};
-use super::plan::{RoomInput, RoomOptions, RoomPlan, plan};
+use super::candidates::{
+    Beneficiary, Eligibility, Immovable, Movability, candidates, eligibility, rivals, room_target,
+};
 use super::plan::{
-    TAINT_KEY, covers, drafts, kept_for, lacking, left_of, refuse_lacking, reserved, room_steps,
-    taint,
+    RoomInput, RoomOptions, RoomPlan, TAINT_KEY, covers, drafts, kept_for, lacking, left_of, plan,
+    refuse_lacking, reserved, room_steps, taint,
 };
 use super::run::{
     PodProgress, RoomEnd, RoomFacts, RoomRun, RoomStep, RoomView, allocated, progress, with_removal,
@@ -23,7 +22,7 @@ use crate::model::{
     NodeTaint, Operator, Phase, Pod, PodClaim, Reading, RequestKind, RequestTerms, ResourceClaim,
     RuleMetadata, Scheduled, Scheduling, SliceNodes, Snapshot, Toleration, Uid,
 };
-use crate::naming::subject::TypedName;
+use crate::naming::rule::TypedName;
 use crate::report::testing::{
     after, budget, claim_in_use, controller, device, name, node, now, pod, published, reading,
     slice,

@@ -11,7 +11,7 @@ use crate::engine::rule_lifecycle::{self, EvictionObstacle, TerminationFacts};
 use crate::engine::termination_blocker::Publishers;
 use crate::engine::{Origin, ProposedTaint};
 use crate::model::{Kind, Node, NodeName, Pod, Reading, Taint};
-use crate::naming::age::{exact_duration, human_duration};
+use crate::naming::duration::{exact_duration, human_duration};
 use crate::report::impact::rows::{NoteCode, not_evicted, terminating};
 use crate::report::rule_lifecycle::{stuck, why};
 use crate::report::table::ChainLine;

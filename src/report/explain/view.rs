@@ -1,5 +1,4 @@
 //! The document of an explanation.
-
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -14,7 +13,7 @@ use crate::model::{
     self, DeviceId, NamespacedName, NodeName, ObjectName, RequestKind, RuleMetadata, Snapshot,
     Toleration,
 };
-use crate::naming::pod::arguments;
+use crate::naming::shell::pod_arguments;
 use crate::report::metadata::{API_VERSION, Incomplete, Metadata, Warning, views};
 use crate::report::table::{Body, ChainLine, Section, Shown, View};
 use crate::report::taint::{ObjectReference, Taint, TolerationView};
@@ -123,7 +122,7 @@ impl Explained {
     /// The name, as `-o name` prints it.
     pub fn name(&self) -> String {
         let pod = self.pod.as_ref();
-        let pod = pod.map(|pod| arguments(&pod.namespace, &pod.name));
+        let pod = pod.map(|pod| pod_arguments(&pod.namespace, &pod.name));
         let name = pod.or_else(|| self.device.clone());
         name.unwrap_or_default()
     }

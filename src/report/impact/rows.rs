@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::view::{ImpactReport, Note, Pod};
 use crate::assess::{Hazard, Outcome};
 use crate::engine::{NotEvicted, Origin, PodImpact, Verdict};
-use crate::naming::age::{exact_duration, human_duration};
+use crate::naming::duration::{exact_duration, human_duration};
 use crate::naming::phrase::{each_once, first_and_more};
 use crate::report::table::{Column, Section, Shown, Table, Tone, first_of, optional};
 

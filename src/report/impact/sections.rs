@@ -1,5 +1,4 @@
 //! Sections of an impact report, for people.
-
 use std::collections::BTreeSet;
 
 use super::rows::{self, NoteCode, after};
@@ -11,7 +10,7 @@ use crate::engine::{Defect, SelectorScope};
 use crate::model::{Count, Effect};
 use crate::naming::device::Conditions;
 use crate::naming::phrase::{counted, each_once};
-use crate::naming::pod;
+use crate::naming::shell::pod_arguments;
 use crate::report::metadata::{Affects, Incomplete, Warning};
 use crate::report::table::{Body, Heading, Section, Shown, Tone, View};
 use crate::report::taint::{Time, pascal_case};
@@ -72,7 +71,7 @@ impl View for ImpactReport {
         self.affected_pods
             .iter()
             .filter(|pod| pod.outcome.is_evicted())
-            .map(|evicted| pod::arguments(&evicted.namespace, &evicted.name))
+            .map(|evicted| pod_arguments(&evicted.namespace, &evicted.name))
             .collect()
     }
 

@@ -1,5 +1,4 @@
 //! The golden files of Kubernetes itself.
-
 use std::fs;
 use std::path::PathBuf;
 
@@ -11,8 +10,7 @@ use crate::wire::protobuf::Unknown;
 use crate::wire::shape::WireObject;
 use crate::wire::unambiguous::Unambiguous;
 use crate::wire::versions::{Lookup, Version, lookup};
-use crate::wire::yaml;
-use crate::wire::{Decoded, Detail, Fact};
+use crate::wire::{Decoded, Detail, Fact, yaml};
 
 struct Golden {
     name: String,

@@ -2,8 +2,6 @@
 //!
 //! Behind it is a server made from the official Go module; its answers are spoiled on their way. No cluster
 //! is needed: `check` has one from a file.
-
-use std::fs;
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -11,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use super::verdict::nothing_is_wrong;
 use crate::cluster::said::{Said, cluster, everything};

@@ -22,7 +22,7 @@ use crate::model::{
     Pod, Taint, Uid,
 };
 use crate::naming::phrase::few;
-use crate::naming::subject::TypedName;
+use crate::naming::rule::TypedName;
 
 /// A request for room.
 #[derive(Clone, Debug)]

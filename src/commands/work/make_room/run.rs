@@ -92,7 +92,7 @@ impl RoomEvictions<'_> {
         let view = ClusterView::of(self.live.clone(), Detail::Names).await?;
         // Rules that cannot be read must not be taken for rules that were removed.
         view.rules()?;
-        if !view.knows_usage() {
+        if !view.device_basis().knows_usage() {
             let why = "claims can no longer be read: the pods that use the devices are unknown";
             return Err(Failure::new(ExitStatus::Failed, why));
         }

@@ -1,21 +1,33 @@
-//! Later reads, since only some requests need them. Files have all already.
+//! Later reads of a view, since only some requests need them. Files have all already.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::read_state::{Disruption, Pods, ReadState};
-use super::view::ClusterView;
+use super::cluster_view::{ClusterView, Disruption, Pods, ReadState};
+use super::connect::{Live, failed};
 use crate::assess::Guard;
-use crate::cluster::{self, Detail, NodeDetail, PodQuery, PodQueryResult};
+use crate::cluster::{self, ClusterError, Detail, NodeDetail, PodQuery, PodQueryResult};
 use crate::commands::context::Context;
-use crate::commands::work::connect::{Live, failed};
-use crate::decide::choice::{Choice, ResolvedChoice, refuse_unmatched};
+use crate::decide::choice::{
+    Choice, ResolvedChoice, refuse_unmatched, refuse_wide, unknown_on_node,
+};
 use crate::decide::identity::is_noted;
 use crate::engine::ProposedTaint;
 use crate::error::Failure;
-use crate::model::{DeviceId, DeviceTaintRule, Kind, Pod, ResourceClaimTemplate};
+use crate::model::{DeviceId, DeviceTaintRule, Kind, Pod, Reading, ResourceClaimTemplate};
 
 impl<Read: ReadState> ClusterView<Read> {
+    /// The view after `read`, if it is one of a cluster.
+    async fn after<Now: ReadState>(
+        mut self,
+        read: impl AsyncFnOnce(&Live, Reading) -> Result<Reading, ClusterError>,
+    ) -> Result<ClusterView<Now>, Failure> {
+        if let Some(live) = &self.view_warnings.live {
+            self.reading = read(live, self.reading).await.map_err(failed)?;
+        }
+        Ok(self.into_state())
+    }
+
     /// Resolves a selection of devices to their names, with the attributes that this needs, and prints its notes.
     pub(crate) async fn resolved(
         self,
@@ -49,6 +61,26 @@ impl<Read: ReadState> ClusterView<Read> {
         Ok((view, devices))
     }
 
+    /// The taints that `choice` proposes, for which these manifests were read, and warnings about them.
+    pub(crate) async fn proposed(
+        self,
+        choice: &Choice,
+        manifests: &[DeviceTaintRule],
+        context: &Context,
+    ) -> Result<(Self, Vec<ProposedTaint>), Failure> {
+        refuse_wide(manifests)?;
+        let filter = choice.filter.as_ref();
+        let (mut view, choice) = Box::pin(self.resolved(choice, context)).await?;
+        let rule = |name: &str| view.rule(name);
+        let proposed = choice.proposed(manifests, rule, view.snapshot(), view.now)?;
+        let warnings = [
+            choice.warning(manifests, view.snapshot()),
+            unknown_on_node(filter, &choice, &view.snapshot().slices),
+        ];
+        view.reading.warnings.extend(warnings.into_iter().flatten());
+        Ok((view, proposed))
+    }
+
     /// Attributes of devices, if one of `rules` notes the hardware of its device.
     pub(crate) async fn with_identities_of(
         self,
@@ -60,11 +92,8 @@ impl<Read: ReadState> ClusterView<Read> {
         Ok(self)
     }
 
-    /// Attributes of devices, and all objects of `kinds`; files have all already.
+    /// Attributes of devices, and all objects of `kinds`.
     pub(crate) async fn with_attributes(self, kinds: &[Kind]) -> Result<Self, Failure> {
-        let Some(live) = &self.view_warnings.live else {
-            return Ok(self);
-        };
         let mut missing = Vec::new();
         // Slices that were read with more than names have the attributes already.
         if self.request.wanted == Detail::Names {
@@ -77,12 +106,10 @@ impl<Read: ReadState> ClusterView<Read> {
         if missing.is_empty() {
             return Ok(self);
         }
-        let Live { client, served } = live;
-        let reading = cluster::read_attributes(client, served, self.reading, &missing).await;
-        Ok(Self {
-            reading: reading.map_err(failed)?,
-            ..self
-        })
+        let read = async |Live { client, served }: &Live, reading| {
+            cluster::read_attributes(client, served, reading, &missing).await
+        };
+        self.after(read).await
     }
 
     /// Reads also the pods that use a device that `selects` chooses.
@@ -90,15 +117,10 @@ impl<Read: ReadState> ClusterView<Read> {
         self,
         selects: impl Fn(&DeviceId) -> bool,
     ) -> Result<ClusterView<Pods>, Failure> {
-        let Some(Live { client, served }) = &self.view_warnings.live else {
-            return Ok(self.into_state());
+        let read = async |Live { client, served }: &Live, reading| {
+            cluster::read_pods(client, served, reading, selects).await
         };
-        let reading = cluster::read_pods(client, served, self.reading, selects).await;
-        let view = Self {
-            reading: reading.map_err(failed)?,
-            ..self
-        };
-        Ok(view.into_state())
+        self.after(read).await
     }
 
     /// As [`ClusterView::with_pods`], for the devices of the `proposed` taints.
@@ -114,34 +136,30 @@ impl<Read: ReadState> ClusterView<Read> {
     /// disruption: budgets, owners, nodes, and where claims could be allocated again. The requests of claims
     /// have to be read already.
     pub(crate) async fn with_pods_for(
-        self,
+        mut self,
         proposed: &[ProposedTaint],
         guards: &[Guard],
     ) -> Result<ClusterView<Disruption>, Failure> {
-        let Some(Live { client, served }) = &self.view_warnings.live else {
+        if self.live().is_none() {
             return Ok(self.into_state());
-        };
+        }
         let devices = self.device_basis().devices_of_question(proposed, guards);
-        let selects = |id: &DeviceId| devices.contains(id);
         // Another view of the same reading may have it still.
-        let early = self.early.and_then(Arc::into_inner);
-        let read =
-            cluster::read_pods_and_disruption_inputs(client, served, self.reading, early, selects);
-        let view = Self {
-            reading: read.await.map_err(failed)?,
-            early: None,
-            ..self
+        let early = self.early.take().and_then(Arc::into_inner);
+        let read = async |Live { client, served }: &Live, reading| {
+            let selects = |id: &DeviceId| devices.contains(id);
+            cluster::read_pods_and_disruption_inputs(client, served, reading, early, selects).await
         };
-        Ok(view.into_state())
+        self.after(read).await
     }
 
     /// The pods of the query, with or without devices. Files hold only those that use a claim.
-    pub(crate) async fn find_pods(&self, meant: PodQuery<'_>) -> Result<PodQueryResult, Failure> {
-        if let Some(Live { client, served }) = &self.view_warnings.live {
-            let found = cluster::find_pods(client, served, meant).await;
+    pub(crate) async fn find_pods(&self, query: PodQuery<'_>) -> Result<PodQueryResult, Failure> {
+        if let Some(Live { client, served }) = self.live() {
+            let found = cluster::find_pods(client, served, query).await;
             return found.map_err(failed);
         }
-        let is_meant = |pod: &&Pod| match meant {
+        let is_wanted = |pod: &&Pod| match query {
             PodQuery::One(name) => pod.name == *name,
             PodQuery::Called(name) => pod.name.name == *name,
             PodQuery::Chosen(namespace, chosen) => {
@@ -149,8 +167,8 @@ impl<Read: ReadState> ClusterView<Read> {
             }
         };
         let pods = self.reading.snapshot.pods.iter();
-        let found: Vec<Pod> = pods.filter(is_meant).cloned().collect();
-        match (meant, found.is_empty()) {
+        let found: Vec<Pod> = pods.filter(is_wanted).cloned().collect();
+        match (query, found.is_empty()) {
             (PodQuery::One(_), true) => Ok(PodQueryResult::Gone),
             (PodQuery::One(_) | PodQuery::Called(_) | PodQuery::Chosen(..), _) => {
                 Ok(PodQueryResult::These(found, Vec::new()))
@@ -169,27 +187,19 @@ impl<Read: ReadState> ClusterView<Read> {
         self
     }
 
-    /// Adds device classes and nodes, for the allocation of claims; files have all already.
+    /// Adds device classes and nodes, for the allocation of claims.
     pub(crate) async fn with_places(self, detail: NodeDetail) -> Result<Self, Failure> {
-        let Some(Live { client, served }) = &self.view_warnings.live else {
-            return Ok(self);
+        let read = async |Live { client, served }: &Live, reading| {
+            cluster::read_places(client, served, reading, detail).await
         };
-        let reading = cluster::read_places(client, served, self.reading, detail).await;
-        Ok(Self {
-            reading: reading.map_err(failed)?,
-            ..self
-        })
+        self.after(read).await
     }
 
-    /// Adds the templates of claims that are still to come; files have all already.
+    /// Adds the templates of claims that are still to come.
     pub(crate) async fn with_templates(self) -> Result<Self, Failure> {
-        let Some(Live { client, served }) = &self.view_warnings.live else {
-            return Ok(self);
+        let read = async |Live { client, served }: &Live, reading| {
+            cluster::read_optional::<ResourceClaimTemplate>(client, served, reading).await
         };
-        let read = cluster::read_optional::<ResourceClaimTemplate>(client, served, self.reading);
-        Ok(Self {
-            reading: read.await.map_err(failed)?,
-            ..self
-        })
+        self.after(read).await
     }
 }

@@ -1,24 +1,124 @@
-//! Candidates for a word that is being typed.
+//! Names that complete a word that is being typed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{DeviceId, DeviceTaintRule};
+use crate::model::{DeviceId, DeviceTaintRule, Kind, ResourceClaim, ResourceSlice, Snapshot};
+
+/// Words that an argument takes and that clap does not know, named where it is defined: `#[arg(add = Values::Nodes)]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Values {
+    /// Devices by their whole names.
+    Devices,
+    /// Devices, or the key of a taint behind them.
+    DevicesThenTaint,
+    /// Namespaces that have claims.
+    Namespaces,
+    /// Nodes that have devices.
+    Nodes,
+    /// Rules by name.
+    Rules,
+    /// Rules by name, or a device and the key of its taint.
+    RulesOrDevices,
+}
+
+impl clap::builder::ArgExt for Values {}
+
+impl Values {
+    /// The kinds of objects that have such names.
+    pub fn kinds(self) -> &'static [Kind] {
+        match self {
+            Self::Rules => &[Kind::DeviceTaintRule],
+            Self::Devices | Self::Nodes => &[Kind::ResourceSlice],
+            Self::DevicesThenTaint | Self::RulesOrDevices => {
+                &[Kind::DeviceTaintRule, Kind::ResourceSlice]
+            }
+            Self::Namespaces => &[Kind::ResourceClaim],
+        }
+    }
+}
+
+/// Objects that were read: an aid to typing. What cannot be read is not proposed.
+#[derive(Debug, Default)]
+pub struct Known {
+    /// Rules of the cluster.
+    pub rules: Vec<DeviceTaintRule>,
+    /// Slices of the cluster.
+    pub slices: Vec<ResourceSlice>,
+    /// Claims of the cluster.
+    pub claims: Vec<ResourceClaim>,
+}
+
+impl From<Snapshot> for Known {
+    fn from(snapshot: Snapshot) -> Self {
+        Self {
+            rules: snapshot.rules,
+            slices: snapshot.slices,
+            claims: snapshot.claims,
+        }
+    }
+}
+
+impl Known {
+    /// The words of that sort that `typed` can become.
+    pub(super) fn proposals(&self, values: Values, typed: &str) -> Vec<Candidate> {
+        let keys = || words(self.rules.iter().map(|rule| &*rule.taint.key), typed);
+        match values {
+            Values::Devices => devices(&self.devices(), typed),
+            Values::DevicesThenTaint => [devices(&self.devices(), typed), keys()].concat(),
+            Values::Namespaces => {
+                let claims = self.claims.iter();
+                words(claims.map(|claim| claim.name.namespace.as_str()), typed)
+            }
+            Values::Nodes => self.nodes(typed),
+            Values::Rules => rules(&self.rules, typed),
+            Values::RulesOrDevices => {
+                let devices = devices(&self.devices(), typed);
+                [rules(&self.rules, typed), devices, keys()].concat()
+            }
+        }
+    }
+
+    /// The devices that are published.
+    fn devices(&self) -> BTreeSet<DeviceId> {
+        let devices = self.slices.iter().flat_map(|slice| {
+            let devices = slice.devices.iter();
+            devices.map(|device| slice.id_of(device))
+        });
+        devices.collect()
+    }
+
+    /// Nodes that have devices and begin with `typed`.
+    fn nodes(&self, typed: &str) -> Vec<Candidate> {
+        let nodes = self.slices.iter().flat_map(|slice| {
+            let devices = slice.devices.iter();
+            devices.filter_map(|device| slice.node_of(device))
+        });
+        words(nodes.map(|node| node.as_str()), typed)
+    }
+}
+
+/// Names that begin with `typed`.
+fn words<'a>(names: impl Iterator<Item = &'a str>, typed: &str) -> Vec<Candidate> {
+    // Several slices have the same node, several rules the same key.
+    let names: BTreeSet<&str> = names.collect();
+    beginning(names.into_iter().map(Candidate::bare), typed)
+}
 
 /// Maximum number of devices that are proposed one by one; of more, the next part of their names.
 const MANY: usize = 40;
 
 /// A word that may be meant, with what there is to say about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Candidate {
+pub(super) struct Candidate {
     /// The whole word; one that ends with `/`, `=` or `:` goes on.
-    pub word: String,
+    pub(super) word: String,
     /// Description, in a few words.
-    pub help: Option<String>,
+    pub(super) help: Option<String>,
 }
 
 impl Candidate {
     /// A word about which there is nothing to say.
-    pub fn bare(word: impl Into<String>) -> Self {
+    fn bare(word: impl Into<String>) -> Self {
         Self {
             word: word.into(),
             help: None,
@@ -35,7 +135,7 @@ impl Candidate {
 
 /// DEVICE arguments that begin with `typed`: devices, or drivers and pools where there are many
 /// devices. Each of `typed`'s parts may be `*` already.
-pub fn devices(published: &BTreeSet<DeviceId>, typed: &str) -> Vec<Candidate> {
+fn devices(published: &BTreeSet<DeviceId>, typed: &str) -> Vec<Candidate> {
     let matching: Vec<(String, [&str; 3])> = published
         .iter()
         .map(|id| {
@@ -95,7 +195,7 @@ fn next_part(word: &str, [_, _, device]: [&str; 3], typed: &str) -> String {
 }
 
 /// Names of rules that begin with `typed`, also as `devicetaintrule.resource.k8s.io/NAME`.
-pub fn rules(rules: &[DeviceTaintRule], typed: &str) -> Vec<Candidate> {
+fn rules(rules: &[DeviceTaintRule], typed: &str) -> Vec<Candidate> {
     let prefix = match typed.split_once('/') {
         Some((kind, _)) if kind.starts_with("devicetaintrule") => format!("{kind}/"),
         _ => String::new(),
@@ -115,7 +215,7 @@ pub fn rules(rules: &[DeviceTaintRule], typed: &str) -> Vec<Candidate> {
 
 /// Those of the `candidates` that begin with `typed`, sorted, each once, and none that a terminal
 /// would take for anything but letters.
-pub fn beginning(candidates: impl IntoIterator<Item = Candidate>, typed: &str) -> Vec<Candidate> {
+fn beginning(candidates: impl IntoIterator<Item = Candidate>, typed: &str) -> Vec<Candidate> {
     let plain = |candidate: &Candidate| !candidate.word.chars().any(char::is_control);
     let found: BTreeSet<Candidate> = candidates
         .into_iter()
