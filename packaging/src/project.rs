@@ -11,6 +11,9 @@ use serde_json::Value;
 /// project has an address.
 const NOWHERE: &str = ".example";
 
+/// The package of the plugin.
+const PROGRAM: &str = "kubectl-devicetaint";
+
 /// The plugin, and where it is.
 pub struct Project {
     /// The folder of the repository.
@@ -45,8 +48,11 @@ impl Project {
     /// The one in the folder `root`.
     pub fn read(root: &Path) -> Result<Self> {
         let metadata: Metadata = serde_json::from_value(metadata(root, &["--no-deps"])?)?;
-        let [package] = <[Package; 1]>::try_from(metadata.packages)
-            .map_err(|packages| anyhow::anyhow!("{} packages instead of one", packages.len()))?;
+        let mut packages = metadata.packages.into_iter();
+        // The engine is a package of the same workspace.
+        let package = packages
+            .find(|package| package.name == PROGRAM)
+            .with_context(|| format!("no package {PROGRAM}"))?;
         let need = |field: Option<String>, name: &str| {
             field.with_context(|| format!("Cargo.toml has no {name}"))
         };

@@ -56,7 +56,10 @@ fn every_entry_has_licence_checksum_and_name_and_leads_to_others_on_the_list() {
     for component in components {
         let name = text(&component["purl"]);
         assert!(name.starts_with("pkg:cargo/"), "{component}");
-        assert_eq!(text(&component["hashes"][0]["content"]).len(), 64, "{name}");
+        // The engine is a folder of this repository.
+        let is_own = name.starts_with("pkg:cargo/device-taint-engine@");
+        let checksum = text(&component["hashes"][0]["content"]).len();
+        assert_eq!(checksum, if is_own { 0 } else { 64 }, "{name}");
         assert!(
             !text(&component["licenses"][0]["expression"]).contains('/'),
             "{name}"

@@ -91,6 +91,7 @@ pub fn addressed() -> TempDir {
         let is_wanted = wanted.iter().any(|folder| name.starts_with(folder))
             || !name.contains('/')
             || ["src/main.rs", "src/lib.rs"].contains(&name.as_str())
+            || ["crates/engine/Cargo.toml", "crates/engine/src/lib.rs"].contains(&name.as_str())
             || name.starts_with("benches/");
         if is_wanted {
             let file = copy.path().join(&name);

@@ -397,7 +397,8 @@ pub(crate) async fn reported(
 
 /// `failure` with what was changed until then and what was not.
 pub(crate) fn stopped(failure: Failure, context: &Context) -> Failure {
-    let hint = (!is_decided(&failure)).then_some(RUN_AGAIN);
+    // What was denied is denied again.
+    let hint = (!is_about_one_rule(&failure)).then_some(RUN_AGAIN);
     context.log.account(failure, hint)
 }
 
