@@ -9,7 +9,7 @@ use super::disruption_facts::DisruptionFacts;
 use super::evidence::HazardEvidence;
 use super::guard::{GuardOutcome, Limits, Measured};
 use super::impact_facts::ImpactFacts;
-use super::open_parts::open_parts_warning;
+use super::open_parts::{device_plugin_warning, device_plugins, open_parts_warning};
 use super::pod::PodAssessment;
 use super::replacements::Replacements;
 use super::siblings::Sibling;
@@ -39,7 +39,9 @@ pub struct Assessment {
     pub siblings: Vec<Sibling>,
     /// The partitions of each selected device on which pods can still be scheduled.
     pub open_parts: BTreeMap<DeviceId, BTreeSet<DeviceId>>,
-    /// Warnings about other devices of the same hardware, which the taints do not select.
+    /// The devices that a device plugin may offer, too.
+    pub plugin_devices: BTreeSet<DeviceId>,
+    /// Warnings about ways to the same hardware that the taints do not close.
     pub hardware_warnings: Vec<Warning>,
 }
 
@@ -101,13 +103,19 @@ impl<'a> Assessed<'a> {
             impact.devices.iter().map(|device| &device.id).collect();
         let snapshot = &basis.reading.snapshot;
         let open_parts = open_parts(snapshot, &selected, basis.semantics);
+        let plugins = device_plugins(impact, &snapshot.nodes);
+        let warnings = [
+            open_parts_warning(&open_parts),
+            device_plugin_warning(&plugins),
+        ];
         let assessment = Assessment {
             facts: ImpactFacts::of(impact, &pods, &completeness, basis),
             guards: guards.map(|guard| guard.evaluate(&measured)).collect(),
             consent: consent(&tally, &totals, basis.semantics),
             replacements: disruption_facts.replacements.clone(),
             siblings: disruption_facts.siblings.clone(),
-            hardware_warnings: open_parts_warning(&open_parts).into_iter().collect(),
+            hardware_warnings: warnings.into_iter().flatten().collect(),
+            plugin_devices: plugins.into_keys().collect(),
             open_parts,
             effects,
             totals,

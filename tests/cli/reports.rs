@@ -26,6 +26,7 @@ fn rows() -> Vec<(&'static str, &'static str, &'static str, Value)> {
     let mig_3g = "preview gpu.x.io/n1/mig-3g a.io/m:NoExecute --now 2026-06-16T06:00:00Z";
     let all = "preview gpu.x.io/n1/gpu-0 a.io/m:NoExecute";
     let no_schedule = "preview gpu.example.com/n1/gpu-0 x/y:NoSchedule";
+    let n1 = "preview gpu.nvidia.com/n1/gpu-0 a.io/m:NoExecute";
     let finished = "preview gpu.example.com/n1/gpu-0 x/y:NoExecute --now 2026-06-16T06:00:00Z --abort-if claims.unplaceable>0";
     vec![
         // The controller skips the pod until the claim controller restores the entry in its status.
@@ -112,7 +113,27 @@ fn rows() -> Vec<(&'static str, &'static str, &'static str, Value)> {
             "/affectedPods/0/severity",
             json!("Warning"),
         ),
-        ("monitor-on-partitions", all, released, nothing),
+        ("monitor-on-partitions", all, released, nothing.clone()),
+        // Pods that use the card through a device plugin have no claim, and no taint evicts them.
+        (
+            "device-plugin-too",
+            n1,
+            not_released,
+            json!("DevicePluginToo"),
+        ),
+        ("device-plugin-too", n1, released, nothing),
+        (
+            "device-plugin-too",
+            n1,
+            "/warnings/0/reason",
+            json!("DevicePluginToo"),
+        ),
+        (
+            "device-plugin-too",
+            "preview gpu.nvidia.com/n2/gpu-0 a.io/m:NoExecute --now 2026-06-16T06:00:00Z",
+            released,
+            json!("2026-06-16T06:00:00Z"),
+        ),
     ]
 }
 

@@ -73,6 +73,13 @@ fn reported_clusters_have_the_right_answers() {
         )
         .fact("/plannedUnits/0/freeDeviceCount", json!(0))
         .fact("/plannedUnits/0/evictedPodCount", json!(0)),
+        report(
+            "a device that a device plugin may offer is not free afterwards",
+            "device-plugin-too",
+            "plan gpu.nvidia.com --count 1",
+        )
+        .fact("/plannedUnits/0/unit", json!("gpu.nvidia.com/n2/gpu-0"))
+        .fact("/plannedUnits/0/freeDeviceCount", json!(1)),
         report("rules that are not stated", "no-rules", "list")
             .words(&["No resources found", "empty DeviceTaintRuleList"]),
         report("taints that are not known", "no-rules", "devices")

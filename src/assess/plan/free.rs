@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 
 use foldhash::{HashMap, HashSet};
 
+use crate::assess::open_parts::device_plugins;
 use crate::engine::allocator::PartitionedPools;
 use crate::engine::impact::replacement_takes_claim;
 use crate::engine::{Impact, PodImpact, Verdict};
@@ -19,6 +20,8 @@ pub(super) struct DeviceRelease<'a> {
     pools: PartitionedPools<'a>,
     /// Devices that no claim holds, and whose counters are in use.
     blocked: BTreeSet<DeviceId>,
+    /// Devices that a device plugin may offer to pods without claims.
+    offered: BTreeSet<DeviceId>,
     /// Pods that are terminating already.
     terminating: HashSet<&'a Uid>,
     /// Evicted pods that give their claims back.
@@ -41,6 +44,9 @@ impl<'a> DeviceRelease<'a> {
         let pools = PartitionedPools::new(&snapshot.slices);
         Self {
             blocked: pools.blocked(|device| holders.contains_key(device)),
+            offered: device_plugins(impact, &snapshot.nodes)
+                .into_keys()
+                .collect(),
             terminating: pods(|pod| pod.verdict == Verdict::Terminating),
             releasing: pods(|pod| pod.is_evicted() && releases_claims(pod)),
             holders,
@@ -63,7 +69,8 @@ impl<'a> DeviceRelease<'a> {
         };
         let is_held = |device: &DeviceId| {
             let holders = self.holders.get(device);
-            holders.is_some_and(|claims| !claims.iter().all(is_released))
+            self.offered.contains(device)
+                || holders.is_some_and(|claims| !claims.iter().all(is_released))
         };
         let unheld = devices.iter().filter(|device| !is_held(device));
         let mut free: BTreeSet<&DeviceId> = unheld.collect();

@@ -16,6 +16,7 @@ use crate::assess::completeness::CountSubject;
 use crate::assess::disruption_facts::DisruptionFacts;
 use crate::assess::guard::Limits;
 use crate::assess::hazard::Hazard;
+use crate::assess::open_parts::{device_plugin_warning, device_plugins};
 use crate::engine::{Impact, PodImpact, ProposedTaint, Verdict, preview};
 use crate::model::{DeviceId, DeviceSelector, Gap, Taint, Uid, Warning};
 
@@ -214,6 +215,8 @@ fn evaluate(units: &[&PlanUnit], taint: &Taint, basis: &Basis<'_>) -> Plan {
     }
     let mut warnings = basis.reading.warnings.clone();
     warnings.extend(impact.warnings.iter().cloned());
+    let plugins = device_plugins(&impact, &basis.reading.snapshot.nodes);
+    warnings.extend(device_plugin_warning(&plugins));
     Plan {
         planned_units: rows,
         warnings,

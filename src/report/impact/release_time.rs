@@ -122,6 +122,14 @@ pub(super) fn note_open_parts(
     });
 }
 
+/// Notes that devices may not become free that a device plugin may offer, too: which pods use them is not known.
+pub(super) fn note_plugin_devices(devices: &mut [Device], offered: &BTreeSet<DeviceId>) {
+    let names: BTreeSet<String> = offered.iter().map(ToString::to_string).collect();
+    keep_in_use(devices, NotReleased::DevicePluginToo, |device| {
+        names.contains(device)
+    });
+}
+
 /// Notes that it is not known when devices become free that are in use `now`, or are the same hardware as one that is:
 /// whether the pods on them can end could not be read.
 pub(super) fn note_unknown_ends(
