@@ -17,7 +17,7 @@ const NAMED: usize = 10;
 /// Reallocation of the claims whose pods would be evicted, with the taints in place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Replacements {
-    /// Every claim through which a pod would lose a device, by namespace and name.
+    /// Every claim through which a pod that is recreated would lose a device, by namespace and name.
     pub claims: Vec<ClaimReplacement>,
     /// Devices of the selected devices' classes that stay allocatable; absent where that is not known.
     pub available: Option<AvailableDevices>,
@@ -82,7 +82,18 @@ impl Replacements {
             completeness: completeness(basis.reading),
         };
         let snapshot = &basis.reading.snapshot;
-        let found = replacement(snapshot, proposed, impact, filter, known);
+        let mut found = replacement(snapshot, proposed, impact, filter, known);
+        // Nothing recreates a pod without a controller; one of an unknown kind may.
+        let recreated = impact
+            .pods
+            .iter()
+            .filter(|pod| pod.pod.controller.is_some());
+        let recreated: BTreeSet<&NamespacedName> = recreated
+            .flat_map(|pod| pod.claims.iter().map(|used| used.claim))
+            .collect();
+        found
+            .claims
+            .retain(|lost| recreated.contains(&lost.claim.name));
         (Self::new(&found), gaps(&found, basis.reading))
     }
 

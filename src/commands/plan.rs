@@ -9,14 +9,15 @@ use super::flags::output::OutputArgs;
 use super::flags::source::SourceArgs;
 use super::profile::{CommandProfile, NamespaceFilter, PODS_OF_EVERY_NAMESPACE};
 use super::work::cluster_view::ClusterView;
+use super::work::drain::leaving;
 use super::work::hypothesis::Hypothesis;
 use super::work::present::present;
 use crate::assess::plan::proposed_taints;
 use crate::assess::{self, PlanUnit};
-use crate::cluster::{Detail, Purpose};
+use crate::cluster::{Detail, NodeDetail, Purpose};
 use crate::completion::Values;
 use crate::decide::choice::{self, Choice, DeviceArguments, refuse_unmatched};
-use crate::decide::drain::pods_of;
+use crate::decide::drain::{Inclusions, drain_replacements, pods_of, unplaced};
 use crate::decide::plan::{PlanSize, drain_command, drain_taint, plan_units, refuse_unread};
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceId;
@@ -156,8 +157,16 @@ pub(super) async fn run(args: PlanArgs, context: &Context) -> Result<ExitStatus,
         planned.any(|planned| planned.unit == unit.name)
     };
     let proposed = proposed_taints(units.iter().filter(chosen), &taint, view.now);
-    let pods = pods_of(&view.impact(&proposed), &view.basis());
-    let drain = drain_command(size, &plan, &pods);
+    let mut planned = plan.planned_units.iter();
+    let view = match planned.any(|unit| unit.evicted_pod_count > 0) {
+        true => view.with_places(NodeDetail::Whole).await?,
+        false => view,
+    };
+    let impact = view.impact(&proposed);
+    let pods = pods_of(&impact, &view.basis());
+    let leaving = leaving(&impact, &pods, Inclusions::ALL_RECREATED);
+    let replacements = drain_replacements(&leaving, &proposed, false, &view.basis());
+    let drain = drain_command(size, &plan, &pods, &unplaced(&replacements));
     let report = PlanReport::new(plan, drain, &view.basis(), args.no_headers.into());
     present(
         &report,

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::table::{Column, Table, UNKNOWN_COUNT, optional};
 use crate::assess::{Availabilities, Availability, CountSubject};
 use crate::engine::DeviceState;
+use crate::engine::rule_lifecycle::is_blocked;
 use crate::model::{DriverName, NodeName};
 
 /// Counts of the listed devices of a driver on a node; a count is null if it is unknown.
@@ -24,7 +25,7 @@ pub struct DriverCounts {
     pub used_device_count: Option<usize>,
     /// Those of them that are free.
     pub free_device_count: Option<usize>,
-    /// Those of them with a taint, of any effect.
+    /// Those of them with a taint of effect NoSchedule or NoExecute.
     pub tainted_device_count: Option<usize>,
     /// The other devices: partitions.
     pub partition_count: Option<usize>,
@@ -68,7 +69,7 @@ impl DriverCounts {
         };
         let tainted = whole
             .iter()
-            .filter(|state| !state.taints.is_empty())
+            .filter(|state| is_blocked(&state.taints))
             .count();
         Self {
             device_count: all(whole.len()),

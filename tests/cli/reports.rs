@@ -122,6 +122,26 @@ fn rows() -> Vec<(&'static str, &'static str, &'static str, Value)> {
             json!("DevicePluginToo"),
         ),
         ("device-plugin-too", n1, released, nothing),
+        // Workloads of pods on other nodes do not matter to a drain, and may be missing in a dump.
+        (
+            "device-plugin-too",
+            "drain --node n2 --dry-run=client",
+            "/kind",
+            json!("ChangeReport"),
+        ),
+        // Nothing recreates a bare pod, and so it needs no replacement.
+        (
+            "driver-away-pending",
+            "preview compute-domain.nvidia.com a/b:NoExecute",
+            unplaceable,
+            json!(0),
+        ),
+        (
+            "claim-status-wiped",
+            "explain claim/p-g-x -n t",
+            "/items/0/pod/name",
+            json!("p"),
+        ),
         (
             "device-plugin-too",
             n1,

@@ -74,6 +74,19 @@ fn reported_clusters_have_the_right_answers() {
         .fact("/plannedUnits/0/freeDeviceCount", json!(0))
         .fact("/plannedUnits/0/evictedPodCount", json!(0)),
         report(
+            "a drain does not evict a pod that has ended",
+            "finished-pod",
+            "plan gpu.example.com --count 1",
+        )
+        .fact("/plannedUnits/0/evictedPodCount", json!(0))
+        .fact("/plannedUnits/0/freeDeviceCount", json!(1)),
+        report(
+            "the drain of a plan needs what its pods need",
+            "template-needs-more",
+            "plan gpu.example.com/n1/gpu-0 --count 1",
+        )
+        .words(&["drain gpu.example.com/n1/gpu-0 --accept-unplaceable\n"]),
+        report(
             "a device that a device plugin may offer is not free afterwards",
             "device-plugin-too",
             "plan gpu.nvidia.com --count 1",
@@ -178,4 +191,12 @@ fn input_that_is_no_dump_is_named() {
         .devicetaint("devices --from slice.json -o json")
         .json();
     assert_eq!(document["metadata"].get("observedTime"), None);
+}
+
+#[test]
+fn other_kinds_in_a_manifest_are_one_line() {
+    let dump = "examples/cluster.yaml";
+    let run = devicetaint(&format!("preview -f {dump} --from {dump} -o name"));
+    let skipped = run.stderr.lines().filter(|line| line.contains("skipped"));
+    assert_eq!(skipped.count(), 1, "{}", run.stderr);
 }

@@ -183,7 +183,9 @@ fn evaluate(units: &[&PlanUnit], taint: &Taint, basis: &Basis<'_>) -> Plan {
     let knows_hazards = read.all(is_complete);
     let budgets = facts.disruption.budgets.iter();
     let violated: Vec<_> = budgets.filter(|budget| budget.is_violated()).collect();
-    for pod in assessed.pods.iter().filter(|pod| pod.impact.is_evicted()) {
+    // A drain leaves pods that have ended; that another device has none still decides between equal units.
+    let leaves = |pod: &PodImpact<'_>| pod.is_evicted() && !pod.pod.phase.is_terminal();
+    for pod in assessed.pods.iter().filter(|pod| leaves(pod.impact)) {
         let uid = &pod.impact.pod.uid;
         let of_pod = violated.iter().filter(|budget| {
             let mut pods = budget.pods.iter();

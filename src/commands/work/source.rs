@@ -1,5 +1,6 @@
 //! Where the facts come from.
 
+use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::path::PathBuf;
 
@@ -11,6 +12,7 @@ use crate::cluster::{self, FileSource, InputError, Limits, Manifests};
 use crate::commands::context::Context;
 use crate::error::Failure;
 use crate::model::{DeviceTaintRule, Minor};
+use crate::naming::phrase::few;
 
 /// Where the cluster's state comes from, and how it is understood.
 #[derive(Clone, Debug)]
@@ -32,9 +34,12 @@ pub(crate) async fn manifests(
         return Ok(Vec::new());
     }
     let Manifests { rules, skipped } = read_files(files, cluster::read_manifests).await?;
-    for (file, kind) in skipped {
-        let note = format!("{file}: {kind} is skipped: no DeviceTaintRule");
-        context.printer.note(&note);
+    let kinds: BTreeSet<String> = skipped.into_iter().map(|(_, kind)| kind).collect();
+    if !kinds.is_empty() {
+        let kinds = few(&Vec::from_iter(kinds));
+        context
+            .printer
+            .note(&format!("other kinds are skipped: {kinds}"));
     }
     Ok(rules)
 }

@@ -49,7 +49,7 @@ pub use pod_class::{Inclusions, PodClass};
 pub use replacements::drain_replacements;
 pub use restart::{RestartProgress, RestartState, restart_states, tainted_since};
 pub use run::{DrainLimits, DrainRun, DrainStep, SETTLE, UnitEnd, refusal_line};
-pub use start::{DrainPlan, needed_inclusions};
+pub use start::{DrainPlan, needed_inclusions, unplaced};
 pub use state::{
     DrainUnit, UnitStage, UnitStatus, as_evicting, drain_units, no_such_drain, restorable,
     unit_statuses,

@@ -41,6 +41,16 @@ pub struct Inclusions {
     pub daemon_sets: bool,
 }
 
+impl Inclusions {
+    /// All but pods of DaemonSets, which a drain leaves in place.
+    pub const ALL_RECREATED: Self = Self {
+        singletons: true,
+        jobs: true,
+        unmanaged: true,
+        daemon_sets: false,
+    };
+}
+
 /// Treatment of the pods of a class by a drain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Treatment {

@@ -24,16 +24,7 @@ pub fn drain_replacements(
         proposed.map(|taint| taint.with_effect(effect, basis.now))
     });
     let taints: Vec<ProposedTaint> = taints.collect();
-    // Nothing recreates a pod without a controller; one of an unknown kind may.
-    let recreated = impact
-        .pods
-        .iter()
-        .filter(|pod| pod.pod.controller.is_some());
-    let recreated = Impact {
-        pods: recreated.cloned().collect(),
-        ..impact.clone()
-    };
-    Replacements::under(&taints, &recreated, NodeFilter::Tainted, basis).0
+    Replacements::under(&taints, impact, NodeFilter::Tainted, basis).0
 }
 
 /// The effects that the rules of a drain have, one after the other: a replacement has to find a device under each.

@@ -42,7 +42,8 @@ impl DrainPlan<'_> {
     /// or claims may have no other devices and `--accept-unplaceable` was not given.
     pub fn refuse(&self) -> Result<(), Failure> {
         if !self.unread.is_empty() {
-            let text = "it is unknown which pods use the devices; nothing was changed".to_owned();
+            let text = "objects that decide about the drain could not be read; nothing was changed"
+                .to_owned();
             let failure = Failure::refused(text);
             return Err(self.unread.iter().fold(failure, Failure::detail));
         }
@@ -92,19 +93,8 @@ impl DrainPlan<'_> {
             .hint("to drain without effect NoExecute: omit --force"))
     }
 
-    /// Claims that have no other devices, or may have none.
     fn unplaced(&self) -> Vec<String> {
-        let Some(replacements) = self.replacements else {
-            return Vec::new();
-        };
-        let unknown = replacements.claims.iter();
-        let unknown = unknown.filter(|claim| claim.placeable.is_none());
-        let unknown: Vec<String> = unknown.map(|claim| claim.name.to_string()).collect();
-        let mut lines = replacements.lines();
-        if !unknown.is_empty() {
-            lines.push(format!("unknown for claims: {}", few(&unknown)));
-        }
-        lines
+        self.replacements.map(unplaced).unwrap_or_default()
     }
 
     /// The lines above the question: units, pods that leave and how, pods that stay and why, budgets that refuse now. Each
@@ -155,6 +145,18 @@ impl DrainPlan<'_> {
         let budgets: Vec<String> = budgets.into_iter().collect();
         (!budgets.is_empty()).then(|| format!("budgets that refuse now: {}", few(&budgets)))
     }
+}
+
+/// Claims that have no other devices, or may have none: a drain needs `--accept-unplaceable`.
+pub fn unplaced(replacements: &Replacements) -> Vec<String> {
+    let unknown = replacements.claims.iter();
+    let unknown = unknown.filter(|claim| claim.placeable.is_none());
+    let unknown: Vec<String> = unknown.map(|claim| claim.name.to_string()).collect();
+    let mut lines = replacements.lines();
+    if !unknown.is_empty() {
+        lines.push(format!("unknown for claims: {}", few(&unknown)));
+    }
+    lines
 }
 
 /// The classes that `--include` has to name so that a drain of the pods begins.

@@ -122,7 +122,8 @@ fn why_none(report: &ImpactReport) -> String {
 fn when(report: &ImpactReport) -> String {
     let totals = &report.assessment.totals;
     // Other taints, if they are not known, may evict pods earlier.
-    let may_be_earlier = totals.pods.exact().is_some() && totals.pods_now.exact().is_none();
+    let pods = totals.pods.exact();
+    let may_be_earlier = pods.is_some() && totals.pods_now.exact().is_none();
     let at_once = totals.pods_now.counted();
     let due = totals.last_eviction.map(|last| seconds(Time(last), report));
     let delayed = Timeline::of(report).and_then(|timeline| timeline.delayed_until());
@@ -135,6 +136,7 @@ fn when(report: &ImpactReport) -> String {
     let at = if may_be_earlier { "by" } else { "at" };
     match (at_once, last) {
         (_, None) => "now".to_owned(),
+        (0, Some(last)) if !may_be_earlier && pods == Some(1) => format!("{at} {last}"),
         (0, Some(last)) if !may_be_earlier => format!("the last {at} {last}"),
         (now, Some(last)) => format!("{bound}{now} now, the last {at} {last}"),
     }

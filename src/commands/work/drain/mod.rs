@@ -14,5 +14,5 @@ mod permission;
 mod prepare;
 mod units;
 
-pub(crate) use prepare::{DrainRequest, PreparedDrain};
+pub(crate) use prepare::{DrainRequest, PreparedDrain, leaving};
 pub(crate) use units::UnitDrain;
