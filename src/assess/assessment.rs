@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::availability::open_parts_warning;
+use super::availability::{device_plugin_warning, device_plugins, open_parts_warning};
 use super::completeness::{Basis, ReportCompleteness};
 use super::consent::{Consent, consent};
 use super::evidence::HazardEvidence;
@@ -49,7 +49,10 @@ pub struct Assessment {
     /// The partitions of each selected device on which pods can still be scheduled.
     #[serde(skip)]
     pub open_parts: BTreeMap<DeviceId, BTreeSet<DeviceId>>,
-    /// Warnings about other devices of the same hardware, which the taints do not select.
+    /// The devices that a device plugin may offer, too.
+    #[serde(skip)]
+    pub plugin_devices: BTreeSet<DeviceId>,
+    /// Warnings about ways to the same hardware that the taints do not close.
     #[serde(skip)]
     pub hardware_warnings: Vec<Warning>,
 }
@@ -112,13 +115,19 @@ impl<'a> Assessed<'a> {
             impact.devices.iter().map(|device| &device.id).collect();
         let snapshot = &basis.reading.snapshot;
         let open_parts = open_parts(snapshot, &selected, basis.semantics);
+        let plugins = device_plugins(impact, &snapshot.nodes);
+        let warnings = [
+            open_parts_warning(&open_parts),
+            device_plugin_warning(&plugins),
+        ];
         let assessment = Assessment {
             facts: ImpactFacts::of(impact, &pods, &completeness, basis),
             guards: guards.map(|guard| guard.evaluate(&measured)).collect(),
             consent: consent(&tally, &totals, basis.semantics),
             replacements: disruption_facts.replacements.clone(),
             siblings: disruption_facts.siblings.clone(),
-            hardware_warnings: open_parts_warning(&open_parts).into_iter().collect(),
+            hardware_warnings: warnings.into_iter().flatten().collect(),
+            plugin_devices: plugins.into_keys().collect(),
             open_parts,
             effects,
             totals,

@@ -9,11 +9,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::completeness::{CountSubject, ReportCompleteness};
-use crate::engine::DeviceState;
+use crate::engine::{DeviceState, Impact};
 use crate::engine::allocator::PartitionedPools;
 use crate::engine::closed_nodes::{ClosedNode, ClosedReason};
 use crate::engine::rule_lifecycle::blocks;
-use crate::model::{DeviceId, Kind, Reading, Warning};
+use crate::model::{DeviceId, Kind, Node, NodeName, Reading, Warning};
 use crate::naming::phrase::{counted, few};
 
 /// Availability of a device for new claims.
@@ -163,12 +163,78 @@ pub fn open_parts_warning(open: &BTreeMap<DeviceId, BTreeSet<DeviceId>>) -> Opti
     })
 }
 
+/// The selected devices on whose nodes a device plugin may offer the same hardware, each with the resources.
+///
+/// Taken for the same hardware are resources that have a word of the driver's name in theirs, such as `nvidia.com/gpu` of
+/// `gpu.nvidia.com`; others, such as `rdma/hca`, are beside any driver.
+///
+/// Upstream: `shouldDelegateResourceToDRA` in `pkg/scheduler/framework/plugins/noderesources/fit.go`: what a node has
+/// allocatable is a device plugin's, also where a DeviceClass serves this resource on other nodes.
+pub fn device_plugins<'a>(
+    impact: &Impact<'_>,
+    nodes: &'a [Node],
+) -> BTreeMap<DeviceId, (&'a NodeName, Vec<&'a str>)> {
+    let nodes: BTreeMap<&NodeName, &Node> = nodes.iter().map(|node| (&node.name, node)).collect();
+    let offered = impact.devices.iter().filter_map(|device| {
+        let node = nodes.get(device.node?)?;
+        let resources = node.extended_resources.iter().map(String::as_str);
+        let same: Vec<&str> = resources
+            .filter(|name| is_of_driver(name, device.id.driver.as_str()))
+            .collect();
+        (!same.is_empty()).then(|| (device.id.clone(), (&node.name, same)))
+    });
+    offered.collect()
+}
+
+/// True if a word of the driver's name, beside its top-level domain, is in that of the resource.
+fn is_of_driver(resource: &str, driver: &str) -> bool {
+    let mut words = driver.rsplit('.').skip(1);
+    words.any(|word| word.len() > 2 && resource.contains(word))
+}
+
+/// The warning about what [`device_plugins`] has found; absent where that is nothing.
+pub fn device_plugin_warning(
+    found: &BTreeMap<DeviceId, (&NodeName, Vec<&str>)>,
+) -> Option<Warning> {
+    let nodes: BTreeMap<&NodeName, &Vec<&str>> =
+        found.values().map(|(node, names)| (*node, names)).collect();
+    let (first, _) = nodes.first_key_value()?;
+    let offered = nodes
+        .iter()
+        .map(|(node, names)| format!("{node}: {}", names.join(", ")));
+    Some(Warning {
+        code: "device-plugin-too",
+        message: format!(
+            "a device plugin may offer the same hardware ({}): pods that use it have no claim, so no taint evicts them or keeps them off",
+            few(&offered.collect::<Vec<String>>())
+        ),
+        fix: Some(format!(
+            "to list the pods of a node, use `kubectl get pods --all-namespaces --field-selector spec.nodeName={first}`"
+        )),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::engine::testing::device;
     use crate::model::{CounterSet, Effect, Gap, SliceTerms, Taint};
     use crate::report::testing;
+
+    #[test]
+    fn a_resource_is_of_the_driver_if_its_name_has_one_of_its_words() {
+        for (resource, driver, expected) in [
+            ("nvidia.com/gpu", "gpu.nvidia.com", true),
+            ("nvidia.com/mig-1g.10gb", "gpu.nvidia.com", true),
+            ("volcano.sh/vgpu-number", "gpu.nvidia.com", true),
+            ("habana.ai/gaudi", "gaudi.intel.com", true),
+            ("rdma/hca_shared", "gpu.nvidia.com", false),
+            ("smarter-devices/fuse", "gpu.nvidia.com", false),
+            ("amd.com/gpu", "dra.net", false),
+        ] {
+            assert_eq!(is_of_driver(resource, driver), expected, "{resource}");
+        }
+    }
 
     /// A card in two parts, a device of its own, and one with a taint of this effect; a claim holds `held`.
     fn reading(held: Option<&str>, admin_access: bool, effect: Effect) -> Reading {

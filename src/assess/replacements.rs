@@ -21,7 +21,7 @@ const NAMED: usize = 10;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Replacements {
-    /// Every claim through which a pod would lose a device, ordered by namespace and name.
+    /// Every claim through which a pod that is recreated would lose a device, ordered by namespace and name.
     #[serde(rename = "claimReplacements")]
     pub claims: Vec<ClaimReplacement>,
     /// Available devices in the DeviceClasses of the selected devices; null if unknown.
@@ -97,7 +97,18 @@ impl Replacements {
             completeness: completeness(basis.reading),
         };
         let snapshot = &basis.reading.snapshot;
-        let found = replacement(snapshot, proposed, impact, filter, known);
+        let mut found = replacement(snapshot, proposed, impact, filter, known);
+        // Nothing recreates a pod without a controller; one of an unknown kind may.
+        let recreated = impact
+            .pods
+            .iter()
+            .filter(|pod| pod.pod.controller.is_some());
+        let recreated: BTreeSet<&NamespacedName> = recreated
+            .flat_map(|pod| pod.claims.iter().map(|used| used.claim))
+            .collect();
+        found
+            .claims
+            .retain(|lost| recreated.contains(&lost.claim.name));
         (Self::new(&found), gaps(&found, basis.reading))
     }
 

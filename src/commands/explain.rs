@@ -152,7 +152,7 @@ async fn find(
             }
             Subject::Claim(TypedName { namespace, name }) => {
                 let namespace = namespace.as_ref().or(typed.as_ref());
-                let claim = the_claim(namespace, name, &view.reading)?.name.clone();
+                let claim = the_claim(namespace, name, &view.reading)?.clone();
                 found.users(&claim, view).await?;
             }
             // Refused when the arguments were parsed.
@@ -207,14 +207,19 @@ impl ExplainedObjects {
     /// Adds the pods that use the claim.
     async fn users(
         &mut self,
-        claim: &NamespacedName,
+        claim: &ResourceClaim,
         view: &mut ClusterView,
     ) -> Result<(), Failure> {
+        let ResourceClaim {
+            name, reserved_for, ..
+        } = claim;
+        // The name of a generated claim may be missing in the status of its pod.
         let uses = |pod: &Pod| {
-            pod.name.namespace == claim.namespace
-                && claim_names(pod).any(|name| name == claim.name.as_str())
+            pod.name.namespace == name.namespace
+                && (claim_names(pod).any(|of_pod| of_pod == name.name.as_str())
+                    || reserved_for.iter().any(|user| user.uid == pod.uid))
         };
-        let query = PodQuery::Chosen(Some(claim.namespace.as_str()), &uses);
+        let query = PodQuery::Chosen(Some(name.namespace.as_str()), &uses);
         match view.find_pods(query).await? {
             PodQueryResult::These(pods, warnings) if !pods.is_empty() => {
                 view.reading.warnings.extend(warnings);
@@ -223,7 +228,7 @@ impl ExplainedObjects {
             }
             PodQueryResult::Denied(why) => Err(pods_denied(why)),
             PodQueryResult::These(..) | PodQueryResult::WithoutClaims | PodQueryResult::Gone => {
-                Err(unused_claim(claim))
+                Err(unused_claim(name, &view.reading))
             }
         }
     }

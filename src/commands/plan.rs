@@ -12,7 +12,7 @@ use crate::assess::plan::proposed_taints;
 use crate::assess::{self, PlanUnit};
 use crate::completion::Values;
 use crate::decide::choice::{self, Choice, DeviceArguments, refuse_unmatched};
-use crate::decide::drain::pods_of;
+use crate::decide::drain::{IncludedClass, drain_replacements, pods_of, unplaced};
 use crate::decide::plan::{PlanSize, drain_command, drain_taint, plan_units, refuse_unread};
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceId;
@@ -127,9 +127,17 @@ pub(super) async fn run(args: PlanArgs, context: &Context) -> Result<ExitStatus,
         planned.any(|planned| planned.unit == unit.name)
     };
     let proposed = proposed_taints(units.iter().filter(chosen), &taint, view.now);
-    let pods = pods_of(&view.impact(&proposed), &basis);
-    let drain = drain_command(size, &plan, &pods);
-    let report = PlanReport::new(plan, drain, &basis, args.no_headers.into());
+    let mut planned = plan.planned_units.iter();
+    let view = match planned.any(|unit| unit.evicted_pod_count > 0) {
+        true => view.with_places(NodeDetail::Whole).await?,
+        false => view,
+    };
+    let impact = view.impact(&proposed);
+    let pods = pods_of(&impact, &view.basis());
+    let leaving = leaving(&impact, &pods, &IncludedClass::ALL_RECREATED);
+    let replacements = drain_replacements(&leaving, &proposed, false, &view.basis());
+    let drain = drain_command(size, &plan, &pods, &unplaced(&replacements));
+    let report = PlanReport::new(plan, drain, &view.basis(), args.no_headers.into());
     let format = args.output.output;
     present(&report, &view.into_view_warnings(), format, context)
 }

@@ -178,9 +178,13 @@ pub fn the_claim<'r>(
     })
 }
 
-/// The failure for a claim that no pod uses.
-pub fn unused_claim(claim: &NamespacedName) -> Failure {
-    Failure::new(ExitStatus::Failed, format!("no pod uses claim {claim}"))
+/// The failure for a claim of which no pod was found.
+pub fn unused_claim(claim: &NamespacedName, reading: &Reading) -> Failure {
+    let text = match reading.without(Kind::Pod) {
+        None => format!("no pod uses claim {claim}"),
+        Some(_) => format!("unknown which pods use claim {claim}: pods were not read"),
+    };
+    Failure::new(ExitStatus::Failed, text)
 }
 
 /// Refuses a name that several objects have.

@@ -61,8 +61,9 @@ pub fn refuse_unread(reading: &Reading) -> Result<(), Failure> {
     Err(failure.with_details(missing))
 }
 
-/// The command that drains the units of `plan`, with the classes of `pods` that it has to include.
-pub fn drain_command(size: PlanSize, plan: &Plan, pods: &[UnitPod]) -> String {
+/// The command that drains the units of `plan`, with the classes of `pods` that it has to include, and the flag to accept
+/// claims that are `unplaced`.
+pub fn drain_command(size: PlanSize, plan: &Plan, pods: &[UnitPod], unplaced: &[String]) -> String {
     let flag = match size {
         PlanSize::Devices(_) => "",
         PlanSize::Nodes(_) => "--node ",
@@ -71,7 +72,8 @@ pub fn drain_command(size: PlanSize, plan: &Plan, pods: &[UnitPod]) -> String {
     let units = units.map(|unit| format!("{flag}{}", word(&unit.unit)));
     let classes = needed_inclusions(pods);
     let include = (!classes.is_empty()).then(|| format!("--include {}", classes.join(",")));
-    let words: Vec<String> = units.chain(include).collect();
+    let accept = (!unplaced.is_empty()).then(|| "--accept-unplaceable".to_owned());
+    let words: Vec<String> = units.chain(include).chain(accept).collect();
     format!("kubectl devicetaint drain {}", words.join(" "))
 }
 

@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::table::{Column, Table, UNKNOWN_COUNT, optional};
+use crate::engine::rule_lifecycle::is_blocked;
 use super::taint::{ObjectReference, Taint};
 use crate::assess::{Availabilities, Availability, CountSubject};
 use crate::engine::{Consumer, DeviceState};
@@ -109,7 +110,7 @@ pub struct DriverCounts {
     pub used_device_count: Option<usize>,
     /// Those of them that are free.
     pub free_device_count: Option<usize>,
-    /// Those of them with a taint, of any effect.
+    /// Those of them with a taint of effect NoSchedule or NoExecute.
     pub tainted_device_count: Option<usize>,
     /// The other devices: partitions.
     pub partition_count: Option<usize>,
@@ -153,7 +154,7 @@ impl DriverCounts {
         };
         let tainted = whole
             .iter()
-            .filter(|state| !state.taints.is_empty())
+            .filter(|state| is_blocked(&state.taints))
             .count();
         Self {
             device_count: all(whole.len()),

@@ -5,6 +5,7 @@ use super::error::FieldError;
 use super::generated_kinds::{GeneratedKind, ToFact};
 use super::meta::ObjectMeta;
 use super::object::{Context, Object};
+use super::pod::is_extended;
 use crate::model;
 
 /// A machine that runs pods.
@@ -21,6 +22,9 @@ impl ToFact for v1::Node {
         let status = self.status.unwrap_or_default();
         let conditions = status.conditions.unwrap_or_default();
         let taints = spec.taints.unwrap_or_default();
+        let allocatable = status.allocatable.unwrap_or_default().into_iter();
+        // A plugin that has left its node leaves the resource behind, with zero.
+        let offered = allocatable.filter(|(name, amount)| is_extended(name) && amount.0 != "0");
         Ok(Some(Object::Node(model::Node {
             name: context.required(metadata.name.as_deref(), "metadata.name")?,
             labels: self.metadata.labels.unwrap_or_default(),
@@ -28,6 +32,7 @@ impl ToFact for v1::Node {
             unschedulable: spec.unschedulable.unwrap_or_default(),
             conditions: conditions.into_iter().map(condition).collect(),
             taints: taints.into_iter().map(taint).collect(),
+            extended_resources: offered.map(|(name, _)| name).collect(),
         })))
     }
 }

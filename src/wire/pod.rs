@@ -300,16 +300,18 @@ impl Pod {
     }
 }
 
-/// The extended resources that the containers of a pod without a node request, in their order.
+/// True if a resource of this name is an extended one.
 ///
 /// Upstream: `IsDRAExtendedResourceName` in `pkg/scheduler/util/utils.go`.
+pub(super) fn is_extended(name: &str) -> bool {
+    name.starts_with("deviceclass.resource.kubernetes.io/")
+        || (name.contains('/')
+            && !name.contains("kubernetes.io/")
+            && !name.starts_with("requests."))
+}
+
+/// The extended resources that the containers of a pod without a node request, in their order.
 fn extended_resources(spec: &PodSpec, context: &mut Context) -> Vec<(Arc<str>, i64)> {
-    let is_extended = |name: &str| {
-        name.starts_with("deviceclass.resource.kubernetes.io/")
-            || (name.contains('/')
-                && !name.contains("kubernetes.io/")
-                && !name.starts_with("requests."))
-    };
     if spec
         .node_name
         .as_deref()

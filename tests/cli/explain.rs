@@ -105,3 +105,12 @@ fn a_pod_that_waits_is_counted_by_node_and_each_device_once() {
     assert!(why.contains("devices match the selector"), "{why}");
     assert!(why.contains("device.driver == 'other'"), "{why}");
 }
+
+#[test]
+fn a_taint_evicts_no_pod_through_a_claim_that_the_controller_ignores() {
+    let taint = "gpu.example.com/node-7/gpu-0 a.io/m:NoExecute -o json";
+    let run = explain(&format!("serving/thumbnails-75c8f4b69d-5bvwl {taint}"));
+    let step = &item(&run)["steps"][0]["steps"][1]["steps"][1];
+    assert_eq!(step["type"], "Taint");
+    assert_eq!(step["satisfied"], false);
+}

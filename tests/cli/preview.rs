@@ -27,7 +27,7 @@ fn evicted(flags: &str) -> BTreeMap<String, String> {
 
 #[test]
 fn a_report_has_the_pods_with_their_hazards_guards_and_replacements() {
-    let line = "gpu.example.com/node-7/* a:NoExecute --abort-if claims.unplaceable>2 --abort-if devices.available<25%";
+    let line = "gpu.example.com/node-7/* a:NoExecute --abort-if claims.unplaceable>1 --abort-if devices.available<25%";
     assert_screen("preview", &preview(line).shown());
 }
 

@@ -122,8 +122,7 @@ fn kinds_that_are_missing_make_the_answer_incomplete() {
             "resourceslices",
             "devicetaintrules",
             "poddisruptionbudgets",
-            "nodes",
-            "replacements"
+            "nodes"
         ]
     );
     let strict = folder.devicetaint(&format!("{line} --strict -o json"));

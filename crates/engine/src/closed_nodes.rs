@@ -175,6 +175,7 @@ mod tests {
             unschedulable,
             conditions: Vec::new(),
             taints: taints.collect(),
+            extended_resources: Vec::new(),
         }
     }
 

@@ -393,6 +393,7 @@ pub fn node(name: &str) -> Node {
             last_transition: Some(after(-3_600)),
         }],
         taints: Vec::new(),
+        extended_resources: Vec::new(),
     }
 }
 

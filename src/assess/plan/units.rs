@@ -8,10 +8,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::cost::{EvictionCost, EvictionCosts};
+use crate::assess::availability::device_plugins;
 use crate::assess::assessment::Assessed;
 use crate::assess::completeness::{Basis, CountSubject};
 use crate::assess::guard::Limits;
 use crate::assess::hazard::Hazard;
+use crate::assess::availability::{device_plugin_warning, device_plugins};
 use crate::assess::totals::DisruptionFacts;
 use crate::engine::allocator::PartitionedPools;
 use crate::engine::impact::replacement_takes_claim;
@@ -183,7 +185,9 @@ fn evaluate(units: &[&PlanUnit], taint: &Taint, basis: &Basis<'_>) -> Plan {
     let knows_hazards = read.all(is_complete);
     let budgets = facts.disruption.budgets.iter();
     let violated: Vec<_> = budgets.filter(|budget| budget.is_violated()).collect();
-    for pod in assessed.pods.iter().filter(|pod| pod.impact.is_evicted()) {
+    // A drain leaves pods that have ended; that another device has none still decides between equal units.
+    let leaves = |pod: &PodImpact<'_>| pod.is_evicted() && !pod.pod.phase.is_terminal();
+    for pod in assessed.pods.iter().filter(|pod| leaves(pod.impact)) {
         let uid = &pod.impact.pod.uid;
         let of_pod = violated.iter().filter(|budget| {
             let mut pods = budget.pods.iter();
@@ -215,6 +219,8 @@ fn evaluate(units: &[&PlanUnit], taint: &Taint, basis: &Basis<'_>) -> Plan {
     }
     let mut warnings = basis.reading.warnings.clone();
     warnings.extend(impact.warnings.iter().cloned());
+    let plugins = device_plugins(&impact, &basis.reading.snapshot.nodes);
+    warnings.extend(device_plugin_warning(&plugins));
     Plan {
         planned_units: rows,
         warnings,
@@ -374,6 +380,8 @@ pub(super) struct DeviceRelease<'a> {
     pools: PartitionedPools<'a>,
     /// Devices that no claim holds, and whose counters are in use.
     blocked: BTreeSet<DeviceId>,
+    /// Devices that a device plugin may offer to pods without claims.
+    offered: BTreeSet<DeviceId>,
     /// Pods that are terminating already.
     terminating: HashSet<&'a Uid>,
     /// Evicted pods that give their claims back.
@@ -396,6 +404,9 @@ impl<'a> DeviceRelease<'a> {
         let pools = PartitionedPools::new(&snapshot.slices);
         Self {
             blocked: pools.blocked(|device| holders.contains_key(device)),
+            offered: device_plugins(impact, &snapshot.nodes)
+                .into_keys()
+                .collect(),
             terminating: pods(|pod| pod.verdict == Verdict::Terminating),
             releasing: pods(|pod| pod.is_evicted() && releases_claims(pod)),
             holders,
@@ -418,7 +429,8 @@ impl<'a> DeviceRelease<'a> {
         };
         let is_held = |device: &DeviceId| {
             let holders = self.holders.get(device);
-            holders.is_some_and(|claims| !claims.iter().all(is_released))
+            self.offered.contains(device)
+                || holders.is_some_and(|claims| !claims.iter().all(is_released))
         };
         let unheld = devices.iter().filter(|device| !is_held(device));
         let mut free: BTreeSet<&DeviceId> = unheld.collect();

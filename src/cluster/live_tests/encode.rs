@@ -158,7 +158,11 @@ pub(super) fn pod_of_template() -> Vec<u8> {
     let claims = message(39, &[text(1, "gpu"), text(4, "gpus")]);
     let spec = message(2, &[text(10, "node-1"), claims]);
     let generated = message(15, &[text(1, "gpu"), text(2, "claim-1")]);
-    [metadata("ml", "pod-1"), spec, message(3, &[generated])].concat()
+    let (kind, name, version) = (text(1, "RayCluster"), text(3, "ray"), text(5, "ray.io/v1"));
+    let owner = [kind, name, text(4, "uid-of-ray"), version, number(6, 1)];
+    let owned = message(1, &[message(13, &owner)]);
+    let status = message(3, &[generated]);
+    [metadata("ml", "pod-1"), owned, spec, status].concat()
 }
 
 /// The class `gpu`, of all devices.

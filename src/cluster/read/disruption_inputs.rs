@@ -69,7 +69,7 @@ pub async fn read_pods_and_disruption_inputs(
     selects: impl Fn(&DeviceId) -> bool,
 ) -> Result<Reading, ClusterError> {
     let known = reading.known.clone();
-    let likely = nodes_of_users(&reading.snapshot, &selects);
+    let likely = nodes_of_selected(&reading.snapshot, &selects);
     let first = nodes_called(client, served, &likely);
     let (early_pods, early) = match early {
         Some(EarlyInputs {
@@ -134,27 +134,39 @@ pub async fn read_pods_and_disruption_inputs(
     }
 }
 
-/// The nodes on which pods are that use a selected device, as far as slices tell: they can be read
-/// beside the pods.
-fn nodes_of_users(snapshot: &Snapshot, selects: &impl Fn(&DeviceId) -> bool) -> BTreeSet<NodeName> {
-    let results = snapshot
+/// The nodes of the selected devices, as far as slices tell: they can be read beside the pods.
+///
+/// Those of idle devices as well, since a device plugin may offer the same hardware there.
+fn nodes_of_selected(
+    snapshot: &Snapshot,
+    selects: &impl Fn(&DeviceId) -> bool,
+) -> BTreeSet<NodeName> {
+    let claims = snapshot
         .claims
         .iter()
-        .filter(|claim| !claim.reserved_for.is_empty())
+        .filter(|claim| !claim.reserved_for.is_empty());
+    let results = claims
         .flat_map(|claim| claim.allocation.iter())
         .flat_map(|allocation| &allocation.results);
+    // Pods may use devices that are no longer published.
     let pools: BTreeSet<_> = results
         .filter(|result| selects(&result.device))
         .map(|result| (&result.device.driver, &result.device.pool))
         .collect();
-    let slices = snapshot.slices.iter();
-    slices
-        .filter(|slice| pools.contains(&(&slice.driver, &slice.pool.name)))
-        .filter_map(|slice| match &slice.nodes {
-            SliceNodes::One(node) => Some(node.clone()),
+    let nodes = snapshot.slices.iter().flat_map(|slice| {
+        let of_pool = match &slice.nodes {
+            SliceNodes::One(node) => {
+                Some(node).filter(|_| pools.contains(&(&slice.driver, &slice.pool.name)))
+            }
             SliceNodes::PerDevice | SliceNodes::Selected(_) | SliceNodes::Several => None,
-        })
-        .collect()
+        };
+        let published = slice.devices.iter();
+        let published = published.filter(|device| selects(&slice.id_of(device)));
+        of_pool
+            .into_iter()
+            .chain(published.filter_map(|device| slice.node_of(device)))
+    });
+    nodes.cloned().collect()
 }
 
 /// The nodes of these names, or why they may not be read.

@@ -1,5 +1,6 @@
 //! Sources of the facts: the connection to a cluster, with the kinds that it serves and the messages when it does not
 //! answer; or saved files.
+use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,6 +12,7 @@ use serde_json::Value;
 
 use crate::cluster::{
     self, ApiClient, ClusterError, Connection, Event, FileSource, InputError, Limits, Manifests,
+use crate::naming::phrase::few;
     Observer, Purpose, Rules, ServedKinds, Traffic, discover,
 };
 use crate::commands::context::Context;
@@ -204,9 +206,12 @@ pub(crate) async fn manifests(
         return Ok(Vec::new());
     }
     let Manifests { rules, skipped } = read_files(files, cluster::read_manifests).await?;
-    for (file, kind) in skipped {
-        let note = format!("{file}: {kind} is skipped: no DeviceTaintRule");
-        context.printer.note(&note);
+    let kinds: BTreeSet<String> = skipped.into_iter().map(|(_, kind)| kind).collect();
+    if !kinds.is_empty() {
+        let kinds = few(&Vec::from_iter(kinds));
+        context
+            .printer
+            .note(&format!("other kinds are skipped: {kinds}"));
     }
     Ok(rules)
 }

@@ -331,7 +331,7 @@ fn no_devices(taint: Option<&Taint>) -> Failure {
         None => "no devices specified".to_owned(),
     };
     Failure::usage(text)
-        .hint("specify devices as DRIVER/POOL/DEVICE; list them with `kubectl devicetaint devices`")
+        .hint("specify devices as DRIVER or DRIVER/POOL/DEVICE; list them with `kubectl devicetaint devices`")
 }
 
 #[cfg(test)]

@@ -194,9 +194,7 @@ pub fn typed_taint(text: &str) -> Result<Option<Taint>, Failure> {
     }
     let taint = taint::parse(text).map_err(wrong_name)?;
     if taint.effect == Effect::None {
-        return Err(Failure::usage(format!(
-            "{text} needs no toleration: it has effect None"
-        )));
+        return Err(needs_none(text, [&taint]));
     }
     Ok(Some(taint))
 }
@@ -222,7 +220,7 @@ pub fn taints_meant(
         vec![rule.taint.clone()]
     };
     let mut meant: Vec<Taint> = Vec::new();
-    for taint in taints {
+    for taint in taints.iter().cloned() {
         // Rules made at different times give the same taint, and one toleration covers it.
         let taint = Taint {
             time_added: None,
@@ -233,11 +231,23 @@ pub fn taints_meant(
         }
     }
     if meant.is_empty() {
-        return Err(Failure::usage(format!(
-            "{text} needs no toleration: it has no taint, or only taints with effect None"
-        )));
+        return Err(needs_none(text, &taints));
     }
     Ok(meant)
+}
+
+/// The failure for something that has none but these taints, which have effect None.
+fn needs_none<'t>(text: &str, taints: impl IntoIterator<Item = &'t Taint>) -> Failure {
+    let Some(taint) = taints.into_iter().next() else {
+        return Failure::usage(format!("{text} needs no toleration: it has no taint"));
+    };
+    let evicting = Taint {
+        effect: Effect::NoExecute,
+        ..taint.clone()
+    };
+    Failure::usage(format!("{text} needs no toleration: it has effect None")).hint(format!(
+        "for effect NoExecute: `kubectl devicetaint tolerations {evicting}`"
+    ))
 }
 
 fn of_device(

@@ -343,6 +343,11 @@ pub enum IncludedClass {
     Unmanaged,
 }
 
+impl IncludedClass {
+    /// All but pods of DaemonSets, which a drain leaves in place.
+    pub const ALL_RECREATED: [Self; 3] = [Self::Singletons, Self::Jobs, Self::Unmanaged];
+}
+
 /// Treatment of the pods of a class by a drain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Treatment {

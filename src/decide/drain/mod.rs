@@ -30,7 +30,7 @@ pub use run::{DrainLimits, DrainRun, DrainStep, SETTLE, UnitEnd, refusal_line};
 pub use run::{EvictionReply, RefusedEvictions};
 pub use run::{UnitResult, drain_status, interrupted};
 pub use start::drain_replacements;
-pub use start::{DrainPlan, needed_inclusions};
+pub use start::{DrainPlan, needed_inclusions, unplaced};
 pub use start::{RestartProgress, RestartState, restart_states, tainted_since};
 pub use unit::{DrainOptions, DrainTerms, Unit, UnitKind, drain_taint, units};
 pub use unit::{

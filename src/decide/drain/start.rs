@@ -45,7 +45,8 @@ impl DrainPlan<'_> {
     /// or claims may have no other devices and `--accept-unplaceable` was not given.
     pub fn refuse(&self) -> Result<(), Failure> {
         if !self.unread.is_empty() {
-            let text = "it is unknown which pods use the devices; nothing was changed";
+            let text =
+                "objects that decide about the drain could not be read; nothing was changed";
             return Err(Failure::refused(text).with_details(self.unread));
         }
         self.refuse_unnamed_classes()?;
@@ -93,19 +94,8 @@ impl DrainPlan<'_> {
             .hint("to drain without effect NoExecute: omit --force"))
     }
 
-    /// Claims that have no other devices, or may have none.
     fn unplaced(&self) -> Vec<String> {
-        let Some(replacements) = self.replacements else {
-            return Vec::new();
-        };
-        let unknown = replacements.claims.iter();
-        let unknown = unknown.filter(|claim| claim.placeable.is_none());
-        let unknown: Vec<&NamespacedName> = unknown.map(|claim| &claim.name).collect();
-        let mut lines = replacements.lines();
-        if !unknown.is_empty() {
-            lines.push(format!("unknown for claims: {}", few(&unknown)));
-        }
-        lines
+        self.replacements.map(unplaced).unwrap_or_default()
     }
 
     /// The lines above the question: units, pods that leave and how, pods that stay and why, budgets that refuse now. Each
@@ -151,6 +141,18 @@ impl DrainPlan<'_> {
         let budgets: BTreeSet<&NamespacedName> = pods.flat_map(|pod| &pod.budgets).collect();
         (!budgets.is_empty()).then(|| format!("budgets that refuse now: {}", few(&budgets)))
     }
+}
+
+/// Claims that have no other devices, or may have none: a drain needs `--accept-unplaceable`.
+pub fn unplaced(replacements: &Replacements) -> Vec<String> {
+    let unknown = replacements.claims.iter();
+    let unknown = unknown.filter(|claim| claim.placeable.is_none());
+    let unknown: Vec<String> = unknown.map(|claim| claim.name.to_string()).collect();
+    let mut lines = replacements.lines();
+    if !unknown.is_empty() {
+        lines.push(format!("unknown for claims: {}", few(&unknown)));
+    }
+    lines
 }
 
 /// The classes that `--include` has to name so that a drain of the pods begins.
@@ -314,16 +316,7 @@ pub fn drain_replacements(
         proposed.map(|taint| taint.with_effect(effect, basis.now))
     });
     let taints: Vec<ProposedTaint> = taints.collect();
-    // Nothing recreates a pod without a controller; one of an unknown kind may.
-    let recreated = impact
-        .pods
-        .iter()
-        .filter(|pod| pod.pod.controller.is_some());
-    let recreated = Impact {
-        pods: recreated.cloned().collect(),
-        ..impact.clone()
-    };
-    Replacements::under(&taints, &recreated, NodeFilter::Tainted, basis).0
+    Replacements::under(&taints, impact, NodeFilter::Tainted, basis).0
 }
 
 /// The effects that the rules of a drain have, one after the other: a replacement has to find a device under each.

@@ -388,7 +388,8 @@ impl PodSteps<'_, '_> {
             let text = "not allocated: the claim has no device";
             return step.with([Step::new(StepType::Missing, text, field).satisfied(false)]);
         }
-        let devices = link.devices.iter().map(|held| self.device(held, claim));
+        let devices = link.devices.iter();
+        let devices = devices.map(|held| self.device(held, claim, link));
         step.with([reservation(link, claim)]).with(devices)
     }
 
@@ -433,14 +434,14 @@ impl PodSteps<'_, '_> {
         }
     }
 
-    fn device(&self, held: &HeldDevice<'_>, claim: &ResourceClaim) -> Step {
+    fn device(&self, held: &HeldDevice<'_>, claim: &ResourceClaim, link: &ClaimLink<'_>) -> Step {
         let result = held.result;
         let (device, request) = (&result.device, &result.request);
         let text = format!("request {request}: device {device}{}", held_as(result));
         let path = format!(".status.allocation.devices.results[{}]", held.place);
         let field = FieldReference::new("ResourceClaim", &claim.name, path);
         let taints = held.taints.iter();
-        let taints = taints.map(|evaluated| self.taint(evaluated, held, claim));
+        let taints = taints.map(|evaluated| self.taint(evaluated, held, claim, link));
         // Rules and drivers can both taint the device: that it has no taint is known only with both read.
         let is_known =
             !self.is_unread(Kind::DeviceTaintRule) && !self.is_unread(Kind::ResourceSlice);
@@ -463,13 +464,16 @@ impl PodSteps<'_, '_> {
         evaluated: &EvaluatedTaint<'_>,
         held: &HeldDevice<'_>,
         claim: &ResourceClaim,
+        link: &ClaimLink<'_>,
     ) -> Step {
+        let counts = link.validity == Some(None);
         let now = self.input.now;
         let predicts = self.basis.semantics.predicts_evictions();
         let (whose, field) = origin(evaluated, held.publication, self.input);
         let deadline = evaluated.decision.map(|decision| decision.deadline);
         let effect = match (deadline, &evaluated.taint.effect) {
             (Some(_), _) if !predicts => "evictions are not predicted".to_owned(),
+            (Some(Deadline::At(_)), _) if !counts => "does not evict through this claim".to_owned(),
             (Some(Deadline::At(at)), _) if self.chain.pod.deletion.is_some() => {
                 past_eviction(at, now)
             }
@@ -494,7 +498,7 @@ impl PodSteps<'_, '_> {
             Step::new(StepType::Toleration, text, field).satisfied(decision.by.is_some())
         });
         Step::new(StepType::Taint, text, field)
-            .satisfied(predicts.then(|| evaluated.evicts()))
+            .satisfied(predicts.then(|| counts && evaluated.evicts()))
             .with(toleration)
     }
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use super::release_time::{
-    note_freed, note_hardware_in_use, note_open_parts, note_selected_hardware_in_use,
-    note_unknown_ends,
+    note_freed, note_hardware_in_use, note_open_parts, note_plugin_devices,
+    note_selected_hardware_in_use, note_unknown_ends,
 };
 use super::rows;
 use super::view::{
@@ -54,6 +54,7 @@ impl ImpactReport {
             note_hardware_in_use(&mut devices, &assessed.assessment.siblings);
             note_selected_hardware_in_use(&mut devices, &basis.reading.snapshot, impact);
             note_open_parts(&mut devices, &assessed.assessment.open_parts);
+            note_plugin_devices(&mut devices, &assessed.assessment.plugin_devices);
             if assessed.assessment.totals.has_unknown_ends() {
                 note_unknown_ends(&mut devices, &basis.reading.snapshot, impact, basis.now);
             }

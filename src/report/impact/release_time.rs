@@ -59,7 +59,7 @@ pub(super) fn note_freed(devices: &mut [Device], pods: &[Pod], now: Time) {
         Some(pods) => pods.iter().filter_map(|pod| keeps(pod)).min(),
         None => Some(NotReleased::NoKnownPod),
     };
-    for device in devices {
+    for device in devices.iter_mut() {
         // Admin access keeps no other claim from the device.
         let claims: Vec<&ObjectReference> = device
             .claims
@@ -70,6 +70,27 @@ pub(super) fn note_freed(devices: &mut [Device], pods: &[Pod], now: Time) {
         device.release_time = released.map(|all| Time(all.into_iter().fold(now.0, Timestamp::max)));
         device.not_released_reason = claims.into_iter().filter_map(holding).min();
     }
+    note_returns(devices, pods);
+}
+
+/// Notes that any device of a driver may be in use again to which a replacement may return: the taints do not keep it off.
+fn note_returns(devices: &mut [Device], pods: &[Pod]) {
+    let returning = pods
+        .iter()
+        .filter(|pod| keeps(pod) == Some(NotReleased::PodMayReturn));
+    let allocations = returning
+        .flat_map(|pod| &pod.used_claims)
+        .flat_map(|claim| &claim.allocations)
+        .filter(|allocation| !allocation.admin_access);
+    let drivers: BTreeSet<&str> = allocations
+        .filter_map(|it| it.device.split('/').next())
+        .collect();
+    keep_in_use(devices, NotReleased::PodMayReturn, |device| {
+        device
+            .split('/')
+            .next()
+            .is_some_and(|driver| drivers.contains(driver))
+    });
 }
 
 /// Notes that devices do not become free whose hardware stays in use through other devices, which are `siblings`:
@@ -115,6 +136,14 @@ pub(super) fn note_open_parts(
 ) {
     let names: BTreeSet<String> = open.keys().map(ToString::to_string).collect();
     keep_in_use(devices, NotReleased::HardwareMayBeInUse, |device| {
+        names.contains(device)
+    });
+}
+
+/// Notes that devices may not become free that a device plugin may offer, too: which pods use them is not known.
+pub(super) fn note_plugin_devices(devices: &mut [Device], offered: &BTreeSet<DeviceId>) {
+    let names: BTreeSet<String> = offered.iter().map(ToString::to_string).collect();
+    keep_in_use(devices, NotReleased::DevicePluginToo, |device| {
         names.contains(device)
     });
 }
@@ -354,10 +383,9 @@ mod tests {
             let devices = devices.iter();
             devices.map(|device| device.not_released_reason).collect()
         };
-        let may_be_in_use = Some(NotReleased::HardwareMayBeInUse);
         let may_return = Some(NotReleased::PodMayReturn);
         let devices = of_card(Some(20), true);
-        assert_eq!(why(&devices), [may_be_in_use, may_return, may_be_in_use]);
+        assert_eq!(why(&devices), [may_return; 3]);
         assert!(devices.iter().all(|device| device.release_time.is_none()));
         let devices = of_card(None, true);
         assert_eq!(why(&devices), [None; 3]);

@@ -364,7 +364,7 @@ fn evicted_anyway(impact: &PodImpact<'_>, now: Timestamp) -> Option<Note> {
 /// Reason why the controller does not evict a pod.
 pub(in crate::report) fn not_evicted(reason: NotEvicted) -> Note {
     let (code, message) = match reason {
-        NotEvicted::EffectDoesNotEvict => (NoteCode::EffectDoesNotEvict, "effect does not evict"),
+        NotEvicted::EffectDoesNotEvict => (NoteCode::EffectDoesNotEvict, "no taint that evicts"),
         NotEvicted::NotScheduled => (NoteCode::NotScheduled, "no node yet"),
         NotEvicted::PodGroupReservation => (
             NoteCode::PodGroupReservation,

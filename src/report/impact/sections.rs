@@ -285,7 +285,8 @@ fn why_none(report: &ImpactReport) -> String {
 fn when(report: &ImpactReport) -> String {
     let totals = &report.assessment.totals;
     // Other taints, if they are not known, may evict pods earlier.
-    let may_be_earlier = totals.evicted_pod_count.exact().is_some()
+    let pods = totals.evicted_pod_count.exact();
+    let may_be_earlier = pods.is_some()
         && totals.evicted_now_pod_count.exact().is_none();
     let at_once = totals.evicted_now_pod_count.counted();
     let due = totals.last_eviction_time.map(|last| seconds(last, report));
@@ -299,6 +300,7 @@ fn when(report: &ImpactReport) -> String {
     let at = if may_be_earlier { "by" } else { "at" };
     match (at_once, last) {
         (_, None) => "now".to_owned(),
+        (0, Some(last)) if !may_be_earlier && pods == Some(1) => format!("{at} {last}"),
         (0, Some(last)) if !may_be_earlier => format!("the last {at} {last}"),
         (now, Some(last)) => format!("{bound}{now} now, the last {at} {last}"),
     }

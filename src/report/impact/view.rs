@@ -274,6 +274,8 @@ pub enum NotReleased {
     PodMayReturn,
     /// Another device on the same hardware may stay in use.
     HardwareMayBeInUse,
+    /// A device plugin may offer the same hardware to pods without claims.
+    DevicePluginToo,
 }
 
 impl NotReleased {
@@ -285,7 +287,10 @@ impl NotReleased {
             | Self::PodReturns
             | Self::NoKnownPod
             | Self::HardwareInUse => true,
-            Self::PodTerminating | Self::PodMayReturn | Self::HardwareMayBeInUse => false,
+            Self::PodTerminating
+            | Self::PodMayReturn
+            | Self::HardwareMayBeInUse
+            | Self::DevicePluginToo => false,
         }
     }
 
@@ -300,6 +305,7 @@ impl NotReleased {
             Self::HardwareInUse => "the hardware stays in use",
             Self::PodMayReturn => "a replacement may get it",
             Self::HardwareMayBeInUse => "the hardware may stay in use",
+            Self::DevicePluginToo => "a device plugin may offer it, too",
         }
     }
 }

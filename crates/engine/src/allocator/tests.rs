@@ -42,6 +42,7 @@ pub(super) fn node(name: &str) -> Node {
         unschedulable: false,
         conditions: Vec::new(),
         taints: Vec::new(),
+        extended_resources: Vec::new(),
     }
 }
 

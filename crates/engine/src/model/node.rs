@@ -22,6 +22,8 @@ pub struct Node {
     pub conditions: Vec<NodeCondition>,
     /// Taints.
     pub taints: Vec<NodeTaint>,
+    /// Names of the extended resources that pods on it can use: those of device plugins.
+    pub extended_resources: Vec<String>,
 }
 
 /// One thing that is said of a node.

@@ -246,6 +246,7 @@ fn a_device_on_a_node_on_which_no_pods_are_placed_is_not_open_again() {
         unschedulable: false,
         conditions: Vec::new(),
         taints: Vec::new(),
+        extended_resources: Vec::new(),
     };
     let placing_on = |node: &Node| schedulability(Some(std::slice::from_ref(node)));
     assert_eq!(placing_on(&node), Some(NodeSchedulability::NotReady));

@@ -3,5 +3,5 @@
 mod prepare;
 mod units;
 
-pub(crate) use prepare::{DrainRequest, PreparedDrain};
+pub(crate) use prepare::{DrainRequest, PreparedDrain, leaving};
 pub(crate) use units::UnitDrain;

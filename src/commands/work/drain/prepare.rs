@@ -178,9 +178,10 @@ impl DrainRequest<'_> {
         let proposed = prepared.as_evicting(basis.now);
         let impact = basis.impact(&proposed);
         let pods = pods_of(&impact, basis);
-        let (_, unknown) = workload_states(&reading.snapshot.pods, reading);
-        let unread: Vec<String> = unread(reading).into_iter().chain(unknown).collect();
         let of_leaving = leaving(&impact, &pods, &limits.include);
+        let evicted = of_leaving.pods.iter().map(|found| found.pod.clone());
+        let (_, unknown) = workload_states(&evicted.collect::<Vec<Pod>>(), reading);
+        let unread: Vec<String> = unread(reading).into_iter().chain(unknown).collect();
         let existing = prepared.existing();
         // An earlier run began with the same units, so pods may wait for devices already.
         let replacements = existing.is_empty().then(|| {
@@ -283,7 +284,11 @@ fn as_evicting(
 }
 
 /// The pods of `impact` that are evicted.
-fn leaving<'a>(impact: &Impact<'a>, pods: &[UnitPod], included: &[IncludedClass]) -> Impact<'a> {
+pub(crate) fn leaving<'a>(
+    impact: &Impact<'a>,
+    pods: &[UnitPod],
+    included: &[IncludedClass],
+) -> Impact<'a> {
     let leaving = pods.iter().filter(|pod| pod.is_evicted(included));
     let uids: BTreeSet<&Uid> = leaving.map(|pod| &pod.uid).collect();
     let mut impact = impact.clone();
