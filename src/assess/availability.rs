@@ -9,10 +9,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::completeness::{CountSubject, ReportCompleteness};
-use crate::engine::{DeviceState, Impact};
 use crate::engine::allocator::PartitionedPools;
 use crate::engine::closed_nodes::{ClosedNode, ClosedReason};
 use crate::engine::rule_lifecycle::blocks;
+use crate::engine::{DeviceState, Impact};
 use crate::model::{DeviceId, Kind, Node, NodeName, Reading, Warning};
 use crate::naming::phrase::{counted, few};
 

@@ -23,7 +23,7 @@ use crate::engine::{ProposedTaint, claim_names};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{
     ClaimSource, DeviceId, DeviceSelector, Gap, Kind, Namespace, NamespacedName, ObjectName, Pod,
-    PodClaim, Snapshot,
+    PodClaim, ResourceClaim, Snapshot,
 };
 use crate::naming::Subject;
 use crate::naming::rule::TypedName;

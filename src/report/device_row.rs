@@ -8,9 +8,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::table::{Column, Table, UNKNOWN_COUNT, optional};
-use crate::engine::rule_lifecycle::is_blocked;
 use super::taint::{ObjectReference, Taint};
 use crate::assess::{Availabilities, Availability, CountSubject};
+use crate::engine::rule_lifecycle::is_blocked;
 use crate::engine::{Consumer, DeviceState};
 use crate::model::{AttributeValue, Device, DriverName, NodeName, ResourceClaim, UNKNOWN};
 

@@ -8,12 +8,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::cost::{EvictionCost, EvictionCosts};
-use crate::assess::availability::device_plugins;
 use crate::assess::assessment::Assessed;
+use crate::assess::availability::{device_plugin_warning, device_plugins};
 use crate::assess::completeness::{Basis, CountSubject};
 use crate::assess::guard::Limits;
 use crate::assess::hazard::Hazard;
-use crate::assess::availability::{device_plugin_warning, device_plugins};
 use crate::assess::totals::DisruptionFacts;
 use crate::engine::allocator::PartitionedPools;
 use crate::engine::impact::replacement_takes_claim;

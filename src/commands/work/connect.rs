@@ -12,7 +12,6 @@ use serde_json::Value;
 
 use crate::cluster::{
     self, ApiClient, ClusterError, Connection, Event, FileSource, InputError, Limits, Manifests,
-use crate::naming::phrase::few;
     Observer, Purpose, Rules, ServedKinds, Traffic, discover,
 };
 use crate::commands::context::Context;
@@ -20,6 +19,7 @@ use crate::decide::version::{behaviour_of, require_predictions, semantics_of};
 use crate::engine::Semantics;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Minor};
+use crate::naming::phrase::few;
 use crate::output::Printer;
 
 /// A cluster that answers, and its kinds.

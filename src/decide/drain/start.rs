@@ -45,8 +45,7 @@ impl DrainPlan<'_> {
     /// or claims may have no other devices and `--accept-unplaceable` was not given.
     pub fn refuse(&self) -> Result<(), Failure> {
         if !self.unread.is_empty() {
-            let text =
-                "objects that decide about the drain could not be read; nothing was changed";
+            let text = "objects that decide about the drain could not be read; nothing was changed";
             return Err(Failure::refused(text).with_details(self.unread));
         }
         self.refuse_unnamed_classes()?;

@@ -286,8 +286,7 @@ fn when(report: &ImpactReport) -> String {
     let totals = &report.assessment.totals;
     // Other taints, if they are not known, may evict pods earlier.
     let pods = totals.evicted_pod_count.exact();
-    let may_be_earlier = pods.is_some()
-        && totals.evicted_now_pod_count.exact().is_none();
+    let may_be_earlier = pods.is_some() && totals.evicted_now_pod_count.exact().is_none();
     let at_once = totals.evicted_now_pod_count.counted();
     let due = totals.last_eviction_time.map(|last| seconds(last, report));
     let delayed = Timeline::of(report).and_then(|timeline| timeline.delayed_until());
