@@ -52,7 +52,14 @@ fn cluster(prefix: &str, random: LiveCase) -> Vec<Value> {
     let spare = format!("{prefix}-spare");
     let free = slice(&driver, &spare, &["gpu-0"]);
     let own = vec![node(&name), node(&spare), free, held, pod];
-    [random.others, card.to_vec(), own, random.rules].concat()
+    let mut all = [random.others, card.to_vec(), own, random.rules].concat();
+    // Claims of bare pods need no replacement.
+    for pod in all.iter_mut().filter(|object| object["kind"] == "Pod") {
+        pod["metadata"]["ownerReferences"] = json!([{
+            "apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "owner", "uid": "owner", "controller": true,
+        }]);
+    }
+    all
 }
 
 #[tokio::test]
