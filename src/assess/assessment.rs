@@ -14,7 +14,7 @@ use super::guard::{GuardOutcome, Limits, Measured};
 use super::hazard::{Finding, Hazard, findings, severity_of};
 use super::replacements::{Replacements, Sibling};
 use super::totals::{DisruptionFacts, Tally, Totals};
-use crate::engine::open_parts::open_parts;
+use crate::engine::inventory::open_parts;
 use crate::engine::{Cause, Impact, Origin, PodImpact, ProposedTaint, Verdict};
 use crate::model::{
     Affects, Controller, DeviceId, Effect, Gap, Kind, NamespacedName, ObjectName, Uid, Warning,

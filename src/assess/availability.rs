@@ -138,7 +138,7 @@ pub fn closed_line(closed: &[ClosedNode]) -> Option<String> {
     })
 }
 
-/// The warning about devices whose partitions are `open`, as [`open_parts`](crate::engine::open_parts::open_parts) has
+/// The warning about devices whose partitions are `open`, as [`open_parts`](crate::engine::inventory::open_parts) has
 /// found them; absent where there are none.
 pub fn open_parts_warning(open: &BTreeMap<DeviceId, BTreeSet<DeviceId>>) -> Option<Warning> {
     let devices: Vec<String> = open.keys().map(ToString::to_string).collect();

@@ -21,7 +21,7 @@ use serde::{Serialize, Serializer};
 
 use crate::engine::rule_lifecycle::blocks;
 use crate::engine::termination_blocker::{DriverPresence, Publishers};
-use crate::engine::tolerant::tolerant;
+use crate::engine::tolerate::tolerant;
 use crate::engine::{DeviceState, DeviceTaint, Semantics, devices, taints_on};
 use crate::model::{
     ContainerInUse, Containers, DeviceId, Gap, InUse, Kind, NamespacedName, NodeName, Pod,

@@ -10,7 +10,7 @@ use crate::assess::ReportCompleteness;
 use crate::cluster::{ClusterError, Detail, ReadResult, eviction_events, rule_events};
 use crate::commands::work::present::OutputArgs;
 use crate::decide::identity::other_hardware;
-use crate::engine::beside::pods_beside;
+use crate::engine::inventory::pods_beside;
 use crate::engine::rule_lifecycle::{PendingEviction, pending_evictions};
 use crate::engine::termination_blocker::Publishers;
 use crate::engine::{Impact, ProposedTaint};

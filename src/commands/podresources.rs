@@ -15,7 +15,7 @@ use crate::assess::{DeviceUse, SafetyFacts, device_safety, devices_in_use};
 use crate::cluster::{Detail, Purpose, node_of_pod};
 use crate::completion::Values;
 use crate::decide::choice::{self, Choice, ChoiceBasis, DeviceArguments};
-use crate::engine::kubelet_node::{Evidence, KubeletNode, NodeProof, kubelet_node};
+use crate::engine::closed_nodes::{Evidence, KubeletNode, NodeProof, kubelet_node};
 use crate::error::{ExitStatus, Failure};
 use crate::kubelet::{Lister, SOCKET, certificate_node, notes_beside};
 use crate::model::{DeviceSelector, InUse, Kind, NamespacedName, NodeName, PreparedClaim, Warning};

@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::rule_lifecycle::{NO_CONDITION, remaining_line, times, why};
 use super::taint::{self, Time};
-use crate::engine::forced_deletions::{PodEnd, UnreleasedPod};
 use crate::engine::holders::HoldingClaim;
+use crate::engine::holders::{PodEnd, UnreleasedPod};
 use crate::engine::rule_lifecycle::{EvictionObstacle, EvictionStatus, PendingEviction};
 use crate::engine::settle::OpenCondition;
 use crate::engine::termination_blocker::TerminationBlocker;

@@ -14,7 +14,7 @@ use super::table::{
 use super::taint::{ObjectReference, Taint};
 use crate::assess::{Availabilities, Availability, DeviceBasis};
 use crate::engine::DeviceState;
-use crate::engine::unpublished_devices::{away, incomplete_pools};
+use crate::engine::devices::{away, incomplete_pools};
 use crate::model::{self, Device, Kind};
 use crate::naming::phrase::{counted, few};
 

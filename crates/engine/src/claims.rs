@@ -3,17 +3,19 @@
 //! Everything about a claim that does not depend on which pod uses it: which of its devices are
 //! selected, and which taints would drive its users away, and when.
 
-use std::cell::OnceCell;
-
-use foldhash::HashMap;
-use jiff::Timestamp;
-
-use super::devices::{Allocated, DeviceTable};
-use super::impact::{Cause, DeviceTaint, Origin};
+use super::devices::{Allocated, DeviceTable, current_slices};
+use super::impact::{Cause, DeviceTaint, Impact, Origin};
 use super::select::RuleIndex;
 use super::semantics::Semantics;
 use super::tolerate::{Deadline, deadline, tolerates};
-use crate::model::{AllocationResult, Effect, NamespacedName, ResourceClaim, Taint, Uid};
+use crate::model::{
+    AllocationResult, ClaimSource, ClaimSpec, DriverName, Effect, NamespacedName, ObjectName, Pod,
+    RequestKind, ResourceClaim, Snapshot, Taint, Toleration, Uid,
+};
+use foldhash::{HashMap, HashSet, HashSetExt};
+use jiff::Timestamp;
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
 
 /// A claim that a proposed taint selects a device of, or that something evicts from.
 #[derive(Debug)]
@@ -191,4 +193,206 @@ fn is_schedulable_despite_no_schedule(result: &AllocationResult, taint: &Taint) 
                 ..taint.clone()
             },
         )
+}
+
+/// Devices of some drivers, and pods that use them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Devices published in slices of their pool's newest generation, or allocated.
+    pub devices: usize,
+    /// Pods that a claim with a device of these drivers is reserved for, without those already
+    /// terminating.
+    pub pods: usize,
+}
+
+/// The drivers of the devices that `impact` selects.
+pub fn drivers_of(impact: &Impact<'_>) -> BTreeSet<DriverName> {
+    impact
+        .devices
+        .iter()
+        .map(|device| device.id.driver.clone())
+        .collect()
+}
+
+/// Number of devices that the `drivers` publish, and of pods that use them.
+pub fn usage(snapshot: &Snapshot, drivers: &BTreeSet<DriverName>) -> Usage {
+    // Devices that only an older generation of their pool has are gone, unless a claim holds them.
+    let current = current_slices(&snapshot.slices);
+    let published = current.iter().map(|slice| slice.devices.len()).sum();
+    let mut devices = HashSet::with_capacity(published);
+    for slice in current
+        .into_iter()
+        .filter(|slice| drivers.contains(&slice.driver))
+    {
+        for device in &slice.devices {
+            devices.insert((&slice.driver, &slice.pool.name, &device.name));
+        }
+    }
+    let mut consumers = HashSet::new();
+    let mut claims = HashSet::new();
+    for claim in &snapshot.claims {
+        let results = claim
+            .allocation
+            .iter()
+            .flat_map(|allocation| &allocation.results);
+        let mut holds = false;
+        for result in results.filter(|result| drivers.contains(&result.device.driver)) {
+            holds = true;
+            devices.insert((
+                &result.device.driver,
+                &result.device.pool,
+                &result.device.device,
+            ));
+        }
+        if holds {
+            claims.insert((claim.name.namespace.as_str(), claim.name.name.as_str()));
+            consumers.extend(claim.reserved_for.iter().map(|consumer| &consumer.uid));
+        }
+    }
+    let uses = |pod: &Pod| {
+        // As for evictions, both are needed: the claim is reserved for the pod, and the pod names it.
+        consumers.contains(&pod.uid)
+            && claim_names(pod).any(|name| claims.contains(&(pod.name.namespace.as_str(), name)))
+    };
+    let running = snapshot.pods.iter().filter(|pod| pod.deletion.is_none());
+    Usage {
+        devices: devices.len(),
+        pods: running.filter(|pod| uses(pod)).count(),
+    }
+}
+
+/// The names of the claims that the pod uses, as far as they are known.
+pub fn claim_names(pod: &Pod) -> impl Iterator<Item = &str> {
+    let named = pod.claims.iter().filter_map(|claim| match &claim.source {
+        ClaimSource::Claim(name) => Some(name.as_str()),
+        ClaimSource::Template { generated, .. } => generated.as_ref().map(|name| name.as_str()),
+        ClaimSource::Unknown => None,
+    });
+    named.chain(
+        pod.extended_resource_claim
+            .as_ref()
+            .map(|name| name.as_str()),
+    )
+}
+
+/// The known templates, by namespace and name.
+#[derive(Debug, Default)]
+pub(crate) struct Templates<'a> {
+    by_name: HashMap<(&'a str, &'a str), &'a ClaimSpec>,
+}
+
+/// Tolerations of a replacement for the proposed taints that evict the pod.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ReplacementTolerations {
+    /// The scheduler takes a taint as tolerated that evicts all the same.
+    pub(crate) schedule_only: bool,
+    /// The scheduler would take a taint as tolerated if its effect were `NoSchedule`.
+    pub(crate) no_schedule: bool,
+    /// A taint is tolerated forever, so that the replacement can get the same device and keep it.
+    pub(crate) forever: bool,
+}
+
+impl ReplacementTolerations {
+    /// Both together: one claim is enough.
+    pub(crate) fn or(self, other: Self) -> Self {
+        Self {
+            schedule_only: self.schedule_only || other.schedule_only,
+            no_schedule: self.no_schedule || other.no_schedule,
+            forever: self.forever || other.forever,
+        }
+    }
+}
+
+impl<'a> Templates<'a> {
+    /// Those of `snapshot`.
+    pub(crate) fn new(snapshot: &'a Snapshot) -> Self {
+        let templates = snapshot.templates.iter();
+        Self {
+            by_name: templates
+                .map(|template| (key_of(&template.name), &*template.spec))
+                .collect(),
+        }
+    }
+
+    /// The spec of the claim that a replacement of `pod` gets instead of its claim of this name.
+    pub(crate) fn spec(&self, pod: &Pod, claim: &ObjectName) -> Option<&'a ClaimSpec> {
+        if self.by_name.is_empty() {
+            return None;
+        }
+        let key = (
+            pod.name.namespace.as_str(),
+            template_of(pod, claim)?.as_str(),
+        );
+        self.by_name.get(&key).copied()
+    }
+
+    /// Tolerations of the claim that a replacement of `pod` uses instead of `claim`.
+    pub(crate) fn tolerations(
+        &self,
+        pod: &Pod,
+        claim: &AffectedClaim<'a>,
+        now: Timestamp,
+        semantics: &Semantics,
+    ) -> ReplacementTolerations {
+        let Some(spec) = self.spec(pod, &claim.claim.name.name) else {
+            return ReplacementTolerations {
+                schedule_only: claim.schedule_only,
+                no_schedule: claim.no_schedule,
+                forever: false,
+            };
+        };
+        let causes = claim.causes.iter().filter(|cause| cause.is_proposed());
+        let each = causes.map(|cause| {
+            let tolerations = tolerations(spec, claim, cause);
+            let tolerated = |taint: &Taint| tolerations.iter().any(|one| tolerates(one, taint));
+            let no_schedule = Taint {
+                effect: Effect::NoSchedule,
+                ..cause.taint.clone()
+            };
+            let forever = deadline(cause.taint, &tolerations, now, semantics) == Deadline::Never;
+            ReplacementTolerations {
+                schedule_only: !forever && tolerated(cause.taint),
+                no_schedule: tolerated(&no_schedule),
+                forever,
+            }
+        });
+        each.fold(
+            ReplacementTolerations::default(),
+            ReplacementTolerations::or,
+        )
+    }
+}
+
+/// The template from which the claim of this name was made for `pod`.
+pub(crate) fn template_of<'p>(pod: &'p Pod, claim: &ObjectName) -> Option<&'p ObjectName> {
+    pod.claims.iter().find_map(|entry| match &entry.source {
+        ClaimSource::Template {
+            template,
+            generated: Some(name),
+        } if name == claim => Some(template),
+        ClaimSource::Template { .. } | ClaimSource::Claim(_) | ClaimSource::Unknown => None,
+    })
+}
+
+/// Tolerations of the requests of `spec` that stand for those whose device has the taint; of all requests where the
+/// template names other ones than the claim.
+fn tolerations(spec: &ClaimSpec, claim: &AffectedClaim<'_>, cause: &Cause<'_>) -> Vec<Toleration> {
+    let mut selected = claim.selected.iter().map(|selected| selected.result);
+    let held = selected.find(|result| result.device == *cause.device);
+    let name = held.map(|result| result.request.split('/').next().unwrap_or_default());
+    let is_meant = |other: &str| Some(other) == name;
+    let has_name = spec.requests.iter().any(|request| is_meant(&request.name));
+    let requests = spec
+        .requests
+        .iter()
+        .filter(|request| !has_name || is_meant(&request.name));
+    let tolerations = requests.flat_map(|request| match &request.kind {
+        RequestKind::Exactly(terms) => terms.tolerations.clone(),
+        RequestKind::FirstAvailable(choices) => {
+            let terms = choices.iter().map(|(_, terms)| terms);
+            terms.flat_map(|terms| terms.tolerations.clone()).collect()
+        }
+        RequestKind::Unknown => Vec::new(),
+    });
+    tolerations.collect()
 }

@@ -4,9 +4,9 @@ use foldhash::{HashMap, HashSet, HashSetExt};
 use jiff::Timestamp;
 
 use super::claims::{AffectedClaim, ClaimTable, key_of};
+use super::claims::{ReplacementTolerations, Templates};
 use super::impact::{Cause, ClaimUse, NotEvicted, PodImpact, Verdict};
 use super::semantics::Semantics;
-use super::templates::{ReplacementTolerations, Templates};
 use crate::model::{ClaimSource, ObjectName, Pod, PodClaim, ResourceClaim, Snapshot};
 
 /// Input of a verdict about a pod.

@@ -4,13 +4,14 @@
 //! with administrative access. They hold it all the same: a device is idle when no claim holds it, nor another name of
 //! the same hardware.
 
-use std::collections::BTreeSet;
-
-use jiff::Timestamp;
-
 use super::impact::{Impact, NotEvicted, PodImpact, Verdict};
-use super::rule_lifecycle::{PendingEviction, TerminationFacts, terminating};
-use crate::model::{DeviceId, Pod, ResourceClaim, Snapshot};
+use super::rule_lifecycle::{EvictionObstacle, PendingEviction, TerminationFacts, terminating};
+use crate::model::{
+    Containers, DeviceId, NamespacedName, NodeName, Pod, ResourceClaim, Sandbox, Snapshot, Uid,
+};
+use foldhash::HashSet;
+use jiff::Timestamp;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A claim that holds devices.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -137,4 +138,170 @@ fn is_admin(impact: &PodImpact<'_>) -> bool {
         .iter()
         .flat_map(|used| &used.results)
         .all(|result| result.admin_access)
+}
+
+/// End of a pod whose node was not seen to release its devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PodEnd {
+    /// It was deleted by force: a watch showed it at work when it went.
+    ForceDeleted,
+    /// Unknown: it was stuck when it was seen last, and nothing showed how it went. What kept it may have been
+    /// mended since.
+    NotObserved,
+}
+
+/// A pod that is gone, and whose node was not seen to release what it held.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct UnreleasedPod {
+    /// The pod.
+    pub pod: NamespacedName,
+    /// Where it was.
+    pub node: Option<NodeName>,
+    /// The devices that it held when it was seen last.
+    pub devices: Vec<DeviceId>,
+    /// End of the pod.
+    pub end: PodEnd,
+}
+
+/// Pods in one look.
+#[derive(Clone, Copy, Debug)]
+pub struct PodObservation<'a> {
+    /// Those that are there.
+    pub pods: &'a [Pod],
+    /// The claims that are there.
+    pub claims: &'a [ResourceClaim],
+    /// Those that are to go.
+    pub left: &'a [PendingEviction<'a>],
+    /// The claims that are waited for, with their pods.
+    pub holders: &'a [HoldingClaim<'a>],
+    /// Those that use the devices and are not to go: deleted by force, they leave the devices in use as well.
+    pub staying: &'a [UnevictedPod<'a>],
+    /// Those that were told to be gone since the look before, as they were last.
+    pub departed: &'a [Pod],
+}
+
+/// Observations of pods that were to go.
+#[derive(Clone, Debug, Default)]
+pub struct ForcedDeletions {
+    /// As they were seen last.
+    last: BTreeMap<Uid, LastSeen>,
+    /// Those that are gone, and were not seen to be ended by their kubelet.
+    forced: BTreeMap<Uid, UnreleasedPod>,
+}
+
+#[derive(Clone, Debug)]
+struct LastSeen {
+    pod: UnreleasedPod,
+    is_stuck: bool,
+}
+
+impl ForcedDeletions {
+    /// Takes note of who is there and who is gone, of the pods that were ever to go.
+    pub fn see(&mut self, observation: &PodObservation<'_>, wanted: &HashSet<Uid>) {
+        // Events of a watch come first and take the pod out of `last`, so that its absence is not judged again below.
+        for pod in observation.departed {
+            let Some(last) = self.last.remove(&pod.uid) else {
+                if wanted.contains(&pod.uid) && is_at_work(pod) {
+                    self.forced
+                        .insert(pod.uid.clone(), seen(pod, observation.claims));
+                }
+                continue;
+            };
+            if is_at_work(pod) {
+                self.forced.insert(pod.uid.clone(), last.pod);
+            }
+        }
+        // Seen to end is as good as told to have ended: it may be gone by the next look, without an event.
+        for pod in observation.pods.iter().filter(|pod| has_ended(pod)) {
+            self.last.remove(&pod.uid);
+        }
+        let there: HashSet<&Uid> = observation.pods.iter().map(|pod| &pod.uid).collect();
+        let gone: Vec<Uid> = self
+            .last
+            .iter()
+            .filter(|(uid, _)| !there.contains(uid))
+            .map(|(uid, _)| uid.clone())
+            .collect();
+        for uid in gone {
+            if let Some(last) = self.last.remove(&uid).filter(|last| last.is_stuck) {
+                let end = PodEnd::NotObserved;
+                self.forced.insert(uid, UnreleasedPod { end, ..last.pod });
+            }
+        }
+        self.look(observation);
+    }
+
+    fn look(&mut self, observation: &PodObservation<'_>) {
+        let of_holders = observation
+            .holders
+            .iter()
+            .flat_map(|holder| &holder.pods)
+            .map(|pod| (*pod, false));
+        let deleted = observation
+            .holders
+            .iter()
+            .flat_map(|holder| &holder.leaving);
+        let left = deleted.chain(observation.left).map(|left| {
+            let is_stuck = match left.obstacle {
+                EvictionObstacle::Stuck(_) | EvictionObstacle::Kubelet { .. } => true,
+                EvictionObstacle::Controller { .. }
+                | EvictionObstacle::Tolerates { .. }
+                | EvictionObstacle::GracePeriod { .. }
+                | EvictionObstacle::Finalizers(_)
+                | EvictionObstacle::Node(_) => false,
+            };
+            (left.pod, is_stuck)
+        });
+        let staying = observation.staying.iter().map(|stays| (stays.pod, false));
+        let all = of_holders.chain(staying).chain(left);
+        for (pod, is_stuck) in all.filter(|(pod, _)| !has_ended(pod)) {
+            // A claim may be given back before its pod is gone: what was seen to be held once, was.
+            let known = self.last.get(&pod.uid);
+            let before = known.map(|last| last.pod.devices.clone());
+            let mut now = seen(pod, observation.claims);
+            if now.devices.is_empty() {
+                now.devices = before.unwrap_or_default();
+            }
+            let last = LastSeen { pod: now, is_stuck };
+            self.last.insert(pod.uid.clone(), last);
+        }
+    }
+
+    /// The pods that are gone without having been seen to be ended by their kubelet, by name.
+    pub fn not_released(&self) -> Vec<UnreleasedPod> {
+        let mut forced: Vec<UnreleasedPod> = self.forced.values().cloned().collect();
+        forced.sort();
+        forced
+    }
+}
+
+/// True if its kubelet has begun with the pod, and was not seen to end it.
+fn is_at_work(pod: &Pod) -> bool {
+    let has_begun = pod.phase == crate::model::Phase::Running
+        || pod.containers != Containers::Unknown
+        || pod.sandbox != Sandbox::Unknown;
+    pod.node.is_some() && has_begun && !has_ended(pod)
+}
+
+/// True if its kubelet has ended the pod. Another client may set the phase alone.
+fn has_ended(pod: &Pod) -> bool {
+    pod.phase.is_terminal() && pod.containers != Containers::Running
+}
+
+fn seen(pod: &Pod, claims: &[ResourceClaim]) -> UnreleasedPod {
+    let own = claims.iter().filter(|claim| {
+        let mut consumers = claim.reserved_for.iter();
+        claim.name.namespace == pod.name.namespace
+            && consumers.any(|consumer| consumer.uid == pod.uid)
+    });
+    let results = own.flat_map(|claim| claim.allocation.iter().flat_map(|found| &found.results));
+    let mut devices: Vec<DeviceId> = results.map(|result| result.device.clone()).collect();
+    devices.sort();
+    devices.dedup();
+    UnreleasedPod {
+        pod: pod.name.clone(),
+        node: pod.node.clone(),
+        devices,
+        end: PodEnd::ForceDeleted,
+    }
 }

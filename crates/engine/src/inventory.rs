@@ -1,17 +1,19 @@
 //! Devices of the cluster with their users.
 
+use super::allocator::{parts_by_device, users_beside};
+use super::devices::{Allocated, DeviceTable};
+use super::impact::{DeviceTaint, Impact, ProposedTaint};
+use super::preview::{existing_rules, taints_of};
+use super::rule_lifecycle::is_blocked;
+use super::select::{DeviceKey, RuleIndex, selected_of};
+use super::semantics::Semantics;
+use crate::model::{
+    ConsumerReference, Device, DeviceId, NamespacedName, NodeName, ObjectName, ResourceClaim,
+    Snapshot, Uid,
+};
 use foldhash::{HashMap, HashMapExt};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-
-use super::devices::{Allocated, DeviceTable};
-use super::impact::DeviceTaint;
-use super::preview::{existing_rules, taints_of};
-use super::select::{DeviceKey, RuleIndex};
-use super::semantics::Semantics;
-use crate::model::{
-    ConsumerReference, Device, DeviceId, NamespacedName, NodeName, ResourceClaim, Snapshot, Uid,
-};
 
 /// One device as the cluster is now.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -186,4 +188,146 @@ fn consumer<'a>(
         name: reference.name.clone(),
     };
     (name, &reference.resource)
+}
+
+/// Number of pods that use the hardware of each rule's devices through other devices, by the rule's name; rules without
+/// any may be left out. The rules are the `proposed` taints of `impact`.
+pub fn pods_beside(
+    snapshot: &Snapshot,
+    proposed: &[ProposedTaint],
+    impact: &Impact<'_>,
+    semantics: &Semantics,
+) -> BTreeMap<ObjectName, usize> {
+    let devices = impact.devices.iter().map(|device| &device.id).collect();
+    let users = users_beside(snapshot, &devices);
+    if users.is_empty() {
+        return BTreeMap::new();
+    }
+    // Of all devices, and not only of those with parts in use: a part is selected by itself, too.
+    let selected = selected_of(snapshot, proposed, semantics, &devices);
+    let rules = proposed.iter().zip(selected);
+    let counts = rules.filter_map(|(taint, devices)| {
+        let of_devices = impact.pods.iter().filter(|pod| {
+            let mut held = pod.claims.iter().flat_map(|used| &used.results);
+            held.any(|result| devices.contains(&result.device))
+        });
+        // A partition that the rule selects itself is no other device.
+        let counted: BTreeSet<&NamespacedName> = of_devices.map(|pod| &pod.pod.name).collect();
+        let pods: BTreeSet<&NamespacedName> = devices
+            .iter()
+            .filter_map(|device| users.get(device))
+            .flatten()
+            .filter(|pod| !counted.contains(pod))
+            .collect();
+        Some((taint.rule.clone()?, pods.len()))
+    });
+    counts.collect()
+}
+
+/// The partitions of each of the `selected` devices that are not selected themselves, and that neither a rule nor the
+/// driver keeps from being allocated; devices without such partitions are left out.
+pub fn open_parts(
+    snapshot: &Snapshot,
+    selected: &BTreeSet<&DeviceId>,
+    semantics: &Semantics,
+) -> BTreeMap<DeviceId, BTreeSet<DeviceId>> {
+    let mut parts = parts_by_device(snapshot, selected);
+    // Few devices have any, and without one the inventory is not needed.
+    if parts.is_empty() {
+        return parts;
+    }
+    let all: BTreeSet<DeviceId> = parts.values().flatten().cloned().collect();
+    let inventory = devices(snapshot, semantics);
+    let taints = taints_on(&all, &inventory, snapshot, semantics);
+    let is_open = |part: &DeviceId| !taints.get(part).is_some_and(|taints| is_blocked(taints));
+    for parts in parts.values_mut() {
+        parts.retain(is_open);
+    }
+    parts.retain(|_, parts| !parts.is_empty());
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{ClaimSource, DeviceId, Effect, PodClaim, Taint};
+    use crate::preview;
+    use crate::testing::{
+        TAINT, claim_in_use, device, drawing, now, pod, proposed, semantics, slice,
+    };
+
+    /// Number of pods beside the devices of a rule that selects `device`, or the whole pool, where one pod uses each of
+    /// `parts`.
+    fn counted(device: Option<&str>, parts: &[&str]) -> Option<usize> {
+        let mut snapshot = Snapshot {
+            slices: vec![slice(vec![
+                drawing("gpu-0", "80Gi"),
+                drawing("gpu-0-mig-0", "40Gi"),
+                drawing("gpu-0-mig-1", "40Gi"),
+            ])],
+            ..Snapshot::default()
+        };
+        for part in parts {
+            let mut user = pod("team-a", part);
+            let mut claim = claim_in_use(&user);
+            let allocation = claim.allocation.as_mut().expect("an allocation");
+            allocation.results[0].device = DeviceId {
+                device: (*part).into(),
+                ..allocation.results[0].device.clone()
+            };
+            user.claims = vec![PodClaim {
+                name: "gpu".into(),
+                source: ClaimSource::Claim(claim.name.name.clone()),
+            }];
+            snapshot.pods.push(user);
+            snapshot.claims.push(claim);
+        }
+        let mut rule = proposed(Some("drain"));
+        let selector = rule.selector.as_mut().expect("a selector");
+        selector.device = device.map(Into::into);
+        let rules = [rule];
+        let impact = preview(&snapshot, &rules, now(), &semantics(37));
+        let counts = pods_beside(&snapshot, &rules, &impact, &semantics(37));
+        counts.get(&ObjectName::from("drain")).copied()
+    }
+
+    #[test]
+    fn a_pod_on_a_partition_that_the_rule_selects_itself_is_not_counted_again() {
+        let both = ["gpu-0-mig-0", "gpu-0-mig-1"];
+        assert_eq!(counted(Some("gpu-0"), &both), Some(2));
+        assert_eq!(counted(None, &both), Some(0));
+        assert_eq!(counted(Some("gpu-0"), &both[..1]), Some(1));
+        assert_eq!(counted(None, &both[..1]), Some(0));
+    }
+
+    /// The open partitions of the card and of a half of it, where taints have this effect on the other half.
+    fn open(selected: &[&str], effect: Effect) -> Vec<(String, usize)> {
+        let mut other = drawing("half-1", "40Gi");
+        other.taints = vec![Taint {
+            effect,
+            ..TAINT.clone()
+        }];
+        let devices = vec![drawing("card", "80Gi"), drawing("half-0", "40Gi"), other];
+        let snapshot = Snapshot {
+            slices: vec![slice(devices)],
+            ..Snapshot::default()
+        };
+        let selected: Vec<DeviceId> = selected.iter().map(|name| device(name)).collect();
+        let found = open_parts(&snapshot, &selected.iter().collect(), &semantics(37));
+        let found = found.into_iter();
+        found
+            .map(|(whole, parts)| (whole.device.to_string(), parts.len()))
+            .collect()
+    }
+
+    #[test]
+    fn partitions_are_open_that_neither_the_question_nor_another_taint_closes() {
+        let card = |parts| vec![("card".to_owned(), parts)];
+        assert_eq!(open(&["card"], Effect::NoSchedule), card(1));
+        assert_eq!(open(&["card"], Effect::NoExecute), card(1));
+        assert_eq!(open(&["card"], Effect::None), card(2));
+        assert_eq!(open(&["card", "half-0"], Effect::NoExecute), []);
+        assert_eq!(open(&["card", "half-0"], Effect::None), card(1));
+        assert_eq!(open(&["half-0"], Effect::None), []);
+    }
 }

@@ -17,17 +17,14 @@
 //! | PodDisruptionBudgets that the evictions would violate | [`disruption()`] |
 //! | Model of the scheduler's structured allocator: whether claims that lose their devices can be reallocated | [`allocator`] |
 //! | Workloads of evicted pods, and how many ready pods they keep | [`workloads()`] |
-//! | Devices of the cluster with their users | [`inventory`] |
-//! | Partitions that stay schedulable although the whole device is tainted | [`open_parts`] |
-//! | Devices known from claims alone, because their driver publishes nothing | [`unpublished_devices`] |
+//! | Devices of the cluster with their users, open partitions, and pods beside tainted devices | [`inventory`] |
+//! | Published devices, and those known from claims alone | [`devices`](mod@devices) |
 //! | The condition `EvictionInProgress` that the controller would write | [`condition`] |
-//! | Pods that use the hardware of tainted devices through other devices | [`beside`] |
 //! | What keeps a pod on its node although all its containers have ended | [`termination_blocker`] |
 //! | Lifecycle of a rule: pending evictions while it is there, devices released once it is gone | [`rule_lifecycle`] |
-//! | End conditions of waits | [`settle`]; claims that hold devices, and pods that stay: [`holders`]; pods deleted by force: [`forced_deletions`] |
-//! | Nodes that a pod cannot be scheduled on | [`closed_nodes`] |
-//! | Identification of a kubelet's node | [`kubelet_node`] |
-//! | Claims and templates, not allocated yet, that tolerate the taints of a device | [`tolerant`] |
+//! | End conditions of waits | [`settle`]; claims that hold devices, pods that stay, pods deleted by force: [`holders`] |
+//! | Nodes that a pod cannot be scheduled on, and the node of a kubelet | [`closed_nodes`] |
+//! | Tolerations, and claims that tolerate the taints of a device | [`tolerate`] |
 //!
 //! Upstream: `pkg/controller/devicetainteviction` of Kubernetes.
 
@@ -41,35 +38,26 @@
 )]
 
 pub mod allocator;
-pub mod beside;
 mod claims;
 pub mod closed_nodes;
 pub mod condition;
 pub mod defects;
 pub mod device_filter;
-mod devices;
+pub mod devices;
 pub mod disruption;
 mod eviction;
 pub mod explain;
 pub mod expression;
-pub mod forced_deletions;
 pub mod holders;
 pub mod impact;
 pub mod inventory;
 pub mod job_fate;
-pub mod kubelet_node;
 pub mod model;
-pub mod open_parts;
 mod preview;
-mod proposed_rules;
-mod proposed_taint;
 pub mod rule_lifecycle;
 mod select;
-mod selection;
-mod selector_scope;
 pub mod semantics;
 pub mod settle;
-mod templates;
 pub mod termination_blocker;
 #[cfg(any(test, feature = "testing"))]
 #[allow(
@@ -93,12 +81,10 @@ pub mod testing;
     reason = "for tests"
 )]
 pub mod tests;
-pub mod tolerant;
 pub mod tolerate;
-pub mod unpublished_devices;
-mod usage;
 pub mod workloads;
 
+pub use claims::{Usage, claim_names, drivers_of, usage};
 pub use condition::Condition;
 pub use defects::{Defect, Presence};
 pub use device_filter::{DeviceCondition, FilteredDevices, filter_devices};
@@ -110,8 +96,6 @@ pub use impact::{
 };
 pub use inventory::{Consumer, DeviceState, devices, taints_on};
 pub use preview::{preview, tainted_devices};
-pub use selection::{Selection, selected_of, selection};
-pub use selector_scope::SelectorScope;
+pub use select::{Selection, SelectorScope, selected_of, selection};
 pub use semantics::Semantics;
-pub use usage::{Usage, claim_names, drivers_of, usage};
 pub use workloads::{WorkloadImpact, Workloads, workloads};

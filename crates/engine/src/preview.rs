@@ -8,16 +8,16 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
+use super::claims::Templates;
 use super::claims::{ClaimTable, key_of};
 use super::devices::{DeviceEntry, DeviceTable, pool_warnings};
 use super::eviction::{AffectedPods, VerdictEvaluator};
+use super::impact::proposed_rules;
 use super::impact::{
     Cause, Counts, DeviceImpact, DeviceTaint, Impact, Origin, PodImpact, ProposedTaint, RuleImpact,
 };
-use super::proposed_rules::proposed_rules;
 use super::select::{RuleIndex, RuleTaint};
 use super::semantics::Semantics;
-use super::templates::Templates;
 use crate::model::{Namespace, ResourceClaim, Snapshot};
 
 /// Impact of the `proposed` taints on the cluster in `snapshot` at `now`.

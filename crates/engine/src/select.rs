@@ -4,11 +4,12 @@
 //! Rules are kept by shape and value, and a device is looked up once in each shape in use: the cost
 //! of a device does not depend on how many rules there are.
 
-use foldhash::HashMap;
-
-use super::impact::{DeviceTaint, Origin};
+use super::devices::DeviceTable;
+use super::impact::{DeviceTaint, Origin, ProposedTaint, proposed_rules};
 use super::semantics::Semantics;
-use crate::model::{DeviceSelector, ObjectName, Taint, Warning};
+use crate::model::{DeviceId, DeviceSelector, Effect, ObjectName, Snapshot, Taint, Warning};
+use foldhash::HashMap;
+use std::collections::BTreeSet;
 
 /// The full name of a device, borrowed from wherever it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -178,4 +179,160 @@ fn pattern(selector: &DeviceSelector) -> Pattern<'_> {
         selector.pool.as_ref().map(|name| name.as_str()),
         selector.device.as_ref().map(|name| name.as_str()),
     )
+}
+
+/// The devices that some taints select.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// The devices, published or allocated, each once.
+    pub devices: BTreeSet<DeviceId>,
+    /// Number of devices that each taint selects, in the order of the question.
+    pub counts: Vec<usize>,
+}
+
+/// Those of `devices` that each of the `proposed` taints selects, in the order of the question.
+pub fn selected_of(
+    snapshot: &Snapshot,
+    proposed: &[ProposedTaint],
+    semantics: &Semantics,
+    devices: &BTreeSet<&DeviceId>,
+) -> Vec<BTreeSet<DeviceId>> {
+    let wanted = proposed_rules(proposed).collect();
+    let index = RuleIndex::new(wanted, semantics);
+    let table = DeviceTable::of_selected_pools(&snapshot.slices, &snapshot.claims, &index);
+    let mut selected = vec![BTreeSet::new(); proposed.len()];
+    for entry in &table.entries {
+        let id = entry.id();
+        for place in entry.rules.iter().filter(|_| devices.contains(&id)) {
+            selected[*place as usize].insert(id.clone());
+        }
+    }
+    selected
+}
+
+/// The devices of `snapshot` that any of the `proposed` taints selects.
+///
+/// Costs O(considered + devices + claims).
+pub fn selection(
+    snapshot: &Snapshot,
+    proposed: &[ProposedTaint],
+    semantics: &Semantics,
+) -> Selection {
+    let wanted = proposed_rules(proposed).collect();
+    let index = RuleIndex::new(wanted, semantics);
+    let table = DeviceTable::of_selected_pools(&snapshot.slices, &snapshot.claims, &index);
+    let mut counts = vec![0; proposed.len()];
+    for place in table.entries.iter().flat_map(|entry| &entry.rules) {
+        let count: &mut usize = &mut counts[*place as usize];
+        *count = count.saturating_add(1);
+    }
+    let selected = table.entries.iter().filter(|entry| !entry.rules.is_empty());
+    Selection {
+        devices: selected.map(|entry| entry.id()).collect(),
+        counts,
+    }
+}
+
+/// Devices that a selector chooses, before any device is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SelectorScope {
+    /// The devices that match the fields of the selector.
+    Described,
+    /// Every device of every driver.
+    EveryDevice,
+    /// None: there is no selector, and this version takes that for nothing.
+    NoDevice,
+    /// There is no selector: no pod is evicted, and the scheduler takes every device as tainted.
+    EveryDeviceForTheScheduler,
+}
+
+impl SelectorScope {
+    /// Meaning of a rule with this selector and this effect.
+    ///
+    /// Upstream: `ruleMatchesDevice` in `device_taint_eviction.go`, and the filters of the tracker in
+    /// `resourceslice/tracker/tracker.go`.
+    pub fn of(selector: Option<&DeviceSelector>, effect: &Effect, semantics: &Semantics) -> Self {
+        let Some(selector) = selector else {
+            return Self::without_selector(effect, semantics);
+        };
+        if selector.selects_every_device() {
+            Self::EveryDevice
+        } else {
+            Self::Described
+        }
+    }
+
+    fn without_selector(effect: &Effect, semantics: &Semantics) -> Self {
+        let blocks = match effect {
+            Effect::NoSchedule | Effect::NoExecute => true,
+            Effect::None | Effect::Unknown(_) => false,
+        };
+        if semantics.nil_selector_blocks && blocks {
+            Self::EveryDeviceForTheScheduler
+        } else {
+            Self::NoDevice
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Minor;
+
+    fn scope(
+        selector: Option<&DeviceSelector>,
+        effect: &str,
+        minor: u32,
+        patch: u32,
+    ) -> SelectorScope {
+        let version = Minor {
+            minor,
+            patch: Some(patch),
+        };
+        SelectorScope::of(selector, &effect.into(), &Semantics::of(version).unwrap())
+    }
+
+    #[test]
+    fn a_rule_without_a_selector_means_what_the_version_makes_of_it() {
+        for (effect, minor, patch, expected) in [
+            (
+                "NoExecute",
+                35,
+                0,
+                SelectorScope::EveryDeviceForTheScheduler,
+            ),
+            (
+                "NoSchedule",
+                37,
+                0,
+                SelectorScope::EveryDeviceForTheScheduler,
+            ),
+            ("None", 37, 0, SelectorScope::NoDevice),
+            ("NoExecute", 37, 1, SelectorScope::NoDevice),
+        ] {
+            assert_eq!(
+                scope(None, effect, minor, patch),
+                expected,
+                "{effect} in 1.{minor}.{patch}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_selector_without_names_means_every_device() {
+        let all = DeviceSelector::default();
+        assert_eq!(
+            scope(Some(&all), "NoSchedule", 37, 0),
+            SelectorScope::EveryDevice
+        );
+        let named = DeviceSelector {
+            pool: Some("node-7".into()),
+            ..DeviceSelector::default()
+        };
+        assert_eq!(
+            scope(Some(&named), "NoExecute", 37, 0),
+            SelectorScope::Described
+        );
+    }
 }

@@ -26,7 +26,7 @@ use std::time::Duration;
 use foldhash::{HashSet, HashSetExt};
 use jiff::Timestamp;
 
-use super::forced_deletions::{ForcedDeletions, PodObservation, UnreleasedPod};
+use super::holders::{ForcedDeletions, PodObservation, UnreleasedPod};
 use super::holders::{HoldingClaim, UnevictedPod};
 use super::rule_lifecycle::{EvictionStatus, PendingEviction, blocks};
 use crate::model::{

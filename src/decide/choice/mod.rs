@@ -20,10 +20,7 @@ pub use arguments::{
 };
 pub use not_found::{
     NO_DEVICES, no_device, no_node, not_found, refuse_missing, refuse_unknown_columns,
-    refuse_unmatched,
+    refuse_unknown_on_node, refuse_unmatched, rules_without_published_devices, unknown_devices,
+    unknown_on_node,
 };
-pub use not_found::{
-    refuse_unknown_on_node, rules_without_published_devices, unknown_devices, unknown_on_node,
-};
-pub use resolve::refuse_wide;
-pub use resolve::{DeviceFilter, ResolvedChoice, devices_with};
+pub use resolve::{DeviceFilter, ResolvedChoice, devices_with, refuse_wide};

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use super::arguments::{Choice, ChoiceBasis};
 use super::resolve::DeviceFilter;
 use crate::decide::identity::Hardware;
-use crate::engine::unpublished_devices::in_unknown_pools;
+use crate::engine::devices::in_unknown_pools;
 use crate::engine::{self, DeviceCondition, ProposedTaint, Semantics, filter_devices};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{

@@ -20,8 +20,11 @@ pub(crate) mod testing;
 mod tolerating;
 
 pub use objects::{DesiredObject, KINDS, Step, full_name, is_of};
-pub use terms::findings;
-pub use terms::{NamespaceFact, Namespaces, Terms};
-pub use terms::{other_dedication, refuse_overlap, refuse_shared_counters};
-pub use tolerating::{Tolerance, Tolerant, TolerantKind, tolerance_of, tolerants, unreadable};
-pub use tolerating::{taints_meant, toleration_document, traps, typed_taint};
+pub use terms::{
+    NamespaceFact, Namespaces, Terms, findings, other_dedication, refuse_overlap,
+    refuse_shared_counters,
+};
+pub use tolerating::{
+    Tolerance, Tolerant, TolerantKind, taints_meant, tolerance_of, tolerants, toleration_document,
+    traps, typed_taint, unreadable,
+};

@@ -22,18 +22,18 @@ mod unit;
 mod virtual_time_tests;
 
 pub use facts::{
-    IdleWait, UnitFacts, UnitPod, WorkloadState, is_raised, pods_of, rule_change, rules_as_made,
-    unread, workload_states,
+    IdleWait, IncludedClass, PodClass, UnitFacts, UnitPod, WorkloadState, is_raised, pods_of,
+    rule_change, rules_as_made, unread, workload_states,
 };
-pub use facts::{IncludedClass, PodClass};
-pub use run::{DrainLimits, DrainRun, DrainStep, SETTLE, UnitEnd, refusal_line};
-pub use run::{EvictionReply, RefusedEvictions};
-pub use run::{UnitResult, drain_status, interrupted};
-pub use start::drain_replacements;
-pub use start::{DrainPlan, needed_inclusions, unplaced};
-pub use start::{RestartProgress, RestartState, restart_states, tainted_since};
-pub use unit::{DrainOptions, DrainTerms, Unit, UnitKind, drain_taint, units};
+pub use run::{
+    DrainLimits, DrainRun, DrainStep, EvictionReply, RefusedEvictions, SETTLE, UnitEnd, UnitResult,
+    drain_status, interrupted, refusal_line,
+};
+pub use start::{
+    DrainPlan, RestartProgress, RestartState, drain_replacements, needed_inclusions,
+    restart_states, tainted_since, unplaced,
+};
 pub use unit::{
-    DrainUnit, UnitStage, UnitStatus, as_evicting, drain_units, no_such_drain, restorable,
-    unit_statuses,
+    DrainOptions, DrainTerms, DrainUnit, Unit, UnitKind, UnitStage, UnitStatus, as_evicting,
+    drain_taint, drain_units, no_such_drain, restorable, unit_statuses, units,
 };

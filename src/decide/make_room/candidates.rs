@@ -6,7 +6,7 @@ use crate::engine::allocator::room::can_use;
 use crate::engine::allocator::{Completeness, PendingClaim, RootCause, SearchBasis, diagnose};
 use crate::engine::claim_names;
 use crate::engine::closed_nodes::{ClosedNode, closed_nodes, other_nodes};
-use crate::engine::explain::explain_input::taints_of;
+use crate::engine::explain::chain::taints_of;
 use crate::engine::explain::{Chain, ExplainInput, PendingPod};
 use crate::error::Failure;
 use crate::model::{

@@ -12,12 +12,14 @@ mod run;
 #[cfg(test)]
 mod tests;
 
-pub use candidates::{Beneficiary, candidates, rivals};
 pub use candidates::{
-    Eligibility, WaitingPod, eligibility, refuse_unread, room_target, with_scheduler,
+    Beneficiary, Eligibility, WaitingPod, candidates, eligibility, refuse_unread, rivals,
+    room_target, with_scheduler,
 };
-pub use plan::{PlannedEviction, Room, RoomInput, RoomOptions, RoomPlan, plan};
-pub use plan::{drafts, lacking, left_of, refuse_lacking, reserved, room_steps, taint};
+pub use plan::{
+    PlannedEviction, Room, RoomInput, RoomOptions, RoomPlan, drafts, lacking, left_of, plan,
+    refuse_lacking, reserved, room_steps, taint,
+};
 pub use run::{
     PodProgress, RoomEnd, RoomFacts, RoomRun, RoomStep, RoomView, allocated, progress, with_removal,
 };

@@ -7,7 +7,7 @@ use super::step::{FieldReference, Step, StepType, describe_in, origin, since};
 use super::view::Explained;
 use crate::assess::Basis;
 use crate::engine::allocator::{sharing_counters, users_beside};
-use crate::engine::explain::explain_input::taints_of;
+use crate::engine::explain::chain::taints_of;
 use crate::engine::explain::{ExplainInput, PodVerdict, Publication, on_device};
 use crate::engine::{ProposedTaint, complete_pools};
 use crate::model::{

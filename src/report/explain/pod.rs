@@ -9,7 +9,7 @@ use super::step::{
 use super::view::{Explained, SingleChange};
 use super::waiting::{self, PendingReasons};
 use crate::assess::Basis;
-use crate::engine::explain::explain_input::taints_of;
+use crate::engine::explain::chain::taints_of;
 use crate::engine::explain::{
     Chain, ClaimEntry, ClaimLink, EvaluatedTaint, ExplainInput, HeldDevice, PodVerdict,
     Reservation, alterations, related_objects,

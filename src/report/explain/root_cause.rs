@@ -9,8 +9,8 @@ use crate::engine::allocator::{
     Diagnosis, Exclusion, PendingClaim, RootCause, TaintOwner, is_placeable, sufficient_uncordons,
 };
 use crate::engine::closed_nodes::{ClosedNode, are_known};
+use crate::engine::devices::away;
 use crate::engine::explain::{Chain, PendingPod};
-use crate::engine::unpublished_devices::away;
 use crate::model::{
     ClaimSpec, ConstraintRule, DriverName, NodeName, Pod, Reading, RequestKind, ResourceClaim,
     RuleMetadata, Snapshot, Taint, Toleration,

@@ -6,21 +6,21 @@ use std::rc::Rc;
 
 use foldhash::{HashMap, HashMapExt};
 
-use super::available::available;
 use super::candidate_devices::{FittingDevices, pools_in_reach};
-use super::claim_group::ClaimGroup;
 use super::cluster_state::ClusterState;
-use super::completeness::{Completeness, SearchBasis, Unknown};
+use super::counters::{Holdings, Usage};
+use super::demand::ClaimGroup;
 use super::demand::{SearchStop, demands};
-use super::incomplete_pools::incomplete_pools;
+use super::pending_claim::available;
+use super::pending_claim::{ClaimReallocation, Placeability, Replacement, RequestCandidates};
 use super::pod_nodes::{AllowedView, NodeFilter, PodNodes};
+use super::pool::incomplete_pools;
+use super::pool::{Completeness, SearchBasis, Unknown};
 use super::pool::{NodeView, Pool, PoolStatus};
-use super::replacement::{ClaimReallocation, Placeability, Replacement, RequestCandidates};
 use super::search::{SearchTask, is_placeable};
-use super::usage::{Holdings, Usage};
+use crate::claims::{Templates, template_of};
 use crate::impact::{Impact, PodImpact, ProposedTaint};
 use crate::model::{ClaimSpec, DeviceAmount, NamespacedName, ResourceClaim, Snapshot};
-use crate::templates::{Templates, template_of};
 
 /// Search budget of one answer, in steps; a search that exceeds it answers "unknown".
 //

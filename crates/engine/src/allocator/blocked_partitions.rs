@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use foldhash::{HashSet, HashSetExt};
 
-use super::quantity::{Amount, amount};
+use super::capacity::{Amount, amount};
 use crate::devices::{current_slices, pool_of};
 use crate::model::{CounterUse, Device, DeviceId, ResourceSlice, Snapshot};
 

@@ -4,19 +4,19 @@ use std::collections::BTreeSet;
 
 use foldhash::{HashMap, HashMapExt};
 
+use super::candidate_devices::ExpressionCache;
 use super::capacity::CapacityNames;
-use super::completeness::{Completeness, SearchBasis};
-use super::expression_cache::ExpressionCache;
-use super::nodes::NodeFacts;
+use super::diagnosis::TaintOwner;
+use super::pod_nodes::NodeFacts;
+use super::pool::{Completeness, SearchBasis};
 use super::pool::{NodeView, PoolGatherer};
-use super::taint_owner::TaintOwner;
 use crate::impact::ProposedTaint;
+use crate::impact::proposed_rules;
 use crate::model::{
     Device, DeviceClass, DeviceId, DeviceSelector, Effect, ObjectName, ResourceSlice, Snapshot,
     Taint, Toleration,
 };
 use crate::preview::existing_rules;
-use crate::proposed_rules::proposed_rules;
 use crate::select::{DeviceKey, RuleIndex, RuleTaint};
 use crate::semantics::Semantics;
 use crate::tolerate::tolerates;

@@ -1,9 +1,10 @@
 //! Requests of a claim as the allocator evaluates them on a node.
 
+use super::candidate_devices::ExpressionPlace;
+use super::candidate_devices::{FittingDevices, FreeDevices};
 use super::capacity::{CapacityError, is_left, taken};
 use super::cluster_state::ClusterState;
-use super::completeness::Unknown;
-use super::expression_cache::ExpressionPlace;
+use super::pool::Unknown;
 use super::pool::{NodeView, PoolStatus, is_for};
 use crate::model::{
     ClaimSpec, ConstraintRule, Device, DeviceAmount, DeviceClass, RequestKind, RequestTerms,
@@ -336,4 +337,16 @@ impl Choice<'_> {
         }
         Ok(NeededDevices::All(all))
     }
+}
+
+/// Claims that ask for the same.
+pub(super) struct ClaimGroup<'a> {
+    pub(super) spec: &'a ClaimSpec,
+    pub(super) demands: Result<Vec<Demand<'a>>, Unknown>,
+    /// Fitting devices of each choice, in the order of the demands.
+    pub(super) fitting: Vec<(FittingDevices<'a>, FreeDevices)>,
+    /// Search result for such a claim on each node, with nothing given back.
+    pub(super) outcomes: Vec<Option<Result<bool, SearchStop>>>,
+    /// The nodes of which it is not known that such a claim cannot be placed there with nothing given back, in their order.
+    pub(super) open: Vec<usize>,
 }

@@ -7,10 +7,10 @@ use foldhash::HashMap;
 
 use super::candidate_devices::{Candidacy, is_free};
 use super::cluster_state::{ClusterState, TaintSetter};
+use super::counters::{Holdings, Usage};
 use super::demand::{Choice, ExpressionMismatch, ExpressionOwner};
+use super::diagnosis::TaintOwner;
 use super::pool::{Pool, PoolStatus, is_for};
-use super::taint_owner::TaintOwner;
-use super::usage::{Holdings, Usage};
 use crate::devices::{complete_pools, current_slices};
 use crate::model::{DeviceAmount, DeviceId, SliceNodes, Snapshot, Taint};
 

@@ -14,80 +14,52 @@
 //! | what | module |
 //! |---|---|
 //! | The cluster as the allocator sees it: devices with their taints, classes and nodes | `cluster_state` |
-//! | Quantities as exact numbers | `quantity` |
-//! | Evaluation of node selectors | `nodes` |
-//! | Pools as the allocator gathers them for a node | `pool` |
-//! | Devices and shares that claims hold | `usage` |
-//! | Compiled class and request selectors, each evaluated once per device | `expression_cache` |
+//! | Pools as the allocator gathers them for a node, and what was read of them | `pool` |
+//! | Requests of a claim on a node; claims with equal specs share them | `demand` |
+//! | Devices that could serve a request: selectors, and constraints between devices | `candidate_devices` |
 //! | Capacity consumed of shared devices | `capacity` |
-//! | Shared counters that partitions of a device consume | `counters` |
-//! | Constraints between the devices of a claim: `matchAttribute` and `distinctAttribute` | `constraint` |
-//! | Requests of a claim as the allocator evaluates them on a node | `demand` |
+//! | Devices in use, and the counters that partitions consume | `counters` |
 //! | Backtracking search for an allocation of one claim on one node | `search` |
 //! | Nodes on which the pods of a claim can be scheduled | [`pod_nodes`] |
 //! | Reallocation of every affected claim, with one budget and shared intermediate results | `allocation_session` |
-//! | Result types: what happens to every affected claim | [`mod@replacement`] |
-//! | Claims with equal specs, and what is computed once for all of them | `claim_group` |
-//! | Which inputs were read completely, and reasons for unknown results | [`completeness`] |
-//! | Devices that could serve a request | `candidate_devices` |
-//! | Devices of the affected classes that stay allocatable | `available` |
-//! | Pools that the allocator skips because their drivers have not published all slices | `incomplete_pools` |
-//! | A claim that waits for devices, and whether it can be allocated now | `pending_claim` |
-//! | Reasons why a device cannot serve a request | `exclusions` |
-//! | The root cause that keeps a claim waiting, as far as devices go | `root_cause` |
-//! | Diagnosis of a waiting claim: usable devices, exclusions of all others, and the root cause | [`mod@diagnosis`] |
-//! | Owners of taints that keep a device from a claim | `taint_owner` |
-//! | Devices in use on the same hardware | [`mod@siblings`] |
+//! | A claim that waits for devices, and what remains available | `pending_claim` |
+//! | Reasons why a device cannot serve a request, and the root cause of a wait | `exclusions`, [`mod@diagnosis`] |
 //! | Pods whose eviction makes room for a waiting claim | [`room`] |
-//! | Parts of devices, such as the partitions of a GPU | [`parts_by_device()`] |
-//! | Free devices that cannot be allocated because other partitions of the same hardware are in use | [`blocked_partitions()`] |
+//! | Parts of devices, such as the partitions of a GPU, and their users | [`parts_by_device()`], [`blocked_partitions()`] |
 //!
 //! Upstream: `k8s.io/dynamic-resource-allocation/structured/internal/incubating`, which is the allocator
 //! of 1.36 to 1.38 with their default feature gates.
 
 mod allocation_session;
-mod available;
 mod blocked_partitions;
 mod candidate_devices;
 mod capacity;
-mod claim_group;
 mod cluster_state;
-pub mod completeness;
-mod constraint;
 mod counters;
 mod demand;
 pub mod diagnosis;
 mod exclusions;
-mod expression_cache;
-mod incomplete_pools;
-mod nodes;
 mod parts;
 mod pending_claim;
 pub mod pod_nodes;
 mod pool;
-mod quantity;
-pub mod replacement;
 pub mod room;
-mod root_cause;
 mod search;
-pub mod siblings;
-mod taint_owner;
-mod usage;
 
 #[cfg(test)]
 mod tests;
 
 pub use allocation_session::replacement;
-pub use available::Available;
 pub use blocked_partitions::{PartitionedPools, blocked_partitions};
-pub use completeness::{Completeness, Range, SearchBasis, Unknown};
-pub use diagnosis::{Diagnosis, diagnose};
+pub use diagnosis::{Diagnosis, RootCause, TaintOwner, diagnose};
 pub use exclusions::{ChoiceDiagnosis, Exclusion};
-pub use incomplete_pools::IncompletePool;
-pub use parts::{parts_by_device, sharing_by_device, sharing_counters};
-pub use pending_claim::{PendingClaim, is_placeable, sufficient_uncordons};
+pub use parts::{
+    Sibling, parts_by_device, same_hardware, sharing_by_device, sharing_counters, siblings,
+    users_beside,
+};
+pub use pending_claim::{
+    Available, ClaimReallocation, PendingClaim, Placeability, Replacement, RequestCandidates,
+    is_placeable, sufficient_uncordons,
+};
 pub use pod_nodes::NodeFilter;
-pub use replacement::{ClaimReallocation, Placeability, Replacement, RequestCandidates};
-pub use root_cause::RootCause;
-pub use siblings::{Sibling, same_hardware, siblings, users_beside};
-pub use taint_owner::TaintOwner;
+pub use pool::{Completeness, IncompletePool, Range, SearchBasis, Unknown};

@@ -1,14 +1,18 @@
 //! Pools as the allocator gathers them for a node.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
-
+use super::capacity::{Amount, amount};
+use super::pod_nodes::{NodeFacts, selects};
+use crate::devices::{current_slices, pool_of};
+use crate::impact::Impact;
+use crate::model::{
+    Device, DriverName, NodeSelector, PoolName, ResourceSlice, SliceNodes, Snapshot, three_valued,
+};
+use crate::semantics::Semantics;
 use foldhash::HashMap;
-
-use super::nodes::{NodeFacts, selects};
-use super::quantity::{Amount, amount};
-use crate::devices::pool_of;
-use crate::model::{Device, NodeSelector, ResourceSlice, SliceNodes, three_valued};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::iter::Sum;
+use std::rc::Rc;
 
 /// Counters of a pool, by set and name; `None` where an amount cannot be read.
 pub(super) type Counters<'a> = BTreeMap<&'a str, BTreeMap<&'a str, Option<Amount>>>;
@@ -342,5 +346,188 @@ fn reaches(selector: Option<&NodeSelector>, node: NodeFacts<'_>) -> Option<bool>
     match selector {
         Some(selector) => selects(selector, node),
         None => Some(false),
+    }
+}
+
+/// A pool whose number of current slices is not its `resourceSliceCount`.
+///
+/// Once it is complete, claims may be allocated from it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct IncompletePool {
+    /// Publisher of the pool.
+    pub driver: DriverName,
+    /// Its name.
+    pub pool: PoolName,
+}
+
+/// The incomplete pools of the drivers that have selected devices, by name.
+///
+/// Upstream: `pools_incubating.go`, which compares with the first slice alone. `pool_slices` of `engine::devices` also
+/// calls a pool incomplete whose slices contradict each other.
+pub(super) fn incomplete_pools(
+    snapshot: &Snapshot,
+    impact: &Impact<'_>,
+) -> BTreeSet<IncompletePool> {
+    let devices = impact.devices.iter();
+    let drivers: BTreeSet<&DriverName> = devices.map(|device| &device.id.driver).collect();
+    let mut slices_of: BTreeMap<(&str, &str), Vec<_>> = BTreeMap::new();
+    for slice in current_slices(&snapshot.slices) {
+        if drivers.contains(&slice.driver) {
+            slices_of.entry(pool_of(slice)).or_default().push(slice);
+        }
+    }
+    let pools = slices_of.into_values().filter_map(|slices| {
+        let first = slices.first()?;
+        let is_whole = i64::try_from(slices.len()) == Ok(first.pool.slice_count);
+        (!is_whole).then(|| IncompletePool {
+            driver: first.driver.clone(),
+            pool: first.pool.name.clone(),
+        })
+    });
+    pools.collect()
+}
+
+/// Inputs that were read completely.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completeness {
+    /// All slices, with what the allocator looks at.
+    pub slices: bool,
+    /// All claims, with what they ask for.
+    pub claims: bool,
+    /// All rules.
+    pub rules: bool,
+    /// All device classes.
+    pub classes: bool,
+    /// All nodes.
+    pub nodes: bool,
+    /// All claim templates, or none of them, where generated claims stand for theirs.
+    pub templates: bool,
+}
+
+impl Completeness {
+    /// Everything.
+    pub const COMPLETE: Self = Self {
+        slices: true,
+        claims: true,
+        rules: true,
+        classes: true,
+        nodes: true,
+        templates: true,
+    };
+}
+
+/// Basis of a search for devices beside the snapshot.
+#[derive(Clone, Copy, Debug)]
+pub struct SearchBasis<'a> {
+    /// Behaviour of that version of Kubernetes.
+    pub semantics: &'a Semantics,
+    /// Inputs that were read completely.
+    pub completeness: Completeness,
+}
+
+/// Why something is not known, in words.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Unknown {
+    why: String,
+    ground: UnknownCause,
+}
+
+/// Cause of an unknown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum UnknownCause {
+    /// It was not read.
+    Unread,
+    /// An expression fails, in Kubernetes just as here, where the scheduler gives up with an error.
+    Failure,
+    /// Something else about what was read.
+    Other,
+}
+
+impl Unknown {
+    /// Unknown since something was not read; the failed read tells why.
+    pub(super) fn unread(why: &str) -> Self {
+        Self {
+            why: why.to_owned(),
+            ground: UnknownCause::Unread,
+        }
+    }
+
+    /// Since an expression fails, in Kubernetes just as here.
+    pub(super) fn failure(why: String) -> Self {
+        Self {
+            why,
+            ground: UnknownCause::Failure,
+        }
+    }
+
+    /// The same unknown, told in other words.
+    pub(super) fn with_context(&self, words: impl FnOnce(&str) -> String) -> Self {
+        Self {
+            why: words(&self.why),
+            ground: self.ground,
+        }
+    }
+
+    /// True if the cause is that something was not read, and not what was read.
+    pub fn is_unread(&self) -> bool {
+        self.ground == UnknownCause::Unread
+    }
+
+    /// True if the cause is a failing expression, in Kubernetes just as here: the scheduler gives up the whole attempt
+    /// with an error.
+    pub fn is_failure(&self) -> bool {
+        self.ground == UnknownCause::Failure
+    }
+}
+
+impl From<String> for Unknown {
+    fn from(why: String) -> Self {
+        Self {
+            why,
+            ground: UnknownCause::Other,
+        }
+    }
+}
+
+impl fmt::Display for Unknown {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(&self.why)
+    }
+}
+
+/// Bounds of a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range {
+    /// The lowest.
+    pub least: usize,
+    /// The highest.
+    pub most: usize,
+}
+
+impl Range {
+    /// Known.
+    pub const fn exactly(number: usize) -> Self {
+        Self {
+            least: number,
+            most: number,
+        }
+    }
+
+    /// Anything up to there.
+    pub const fn up_to(most: usize) -> Self {
+        Self { least: 0, most }
+    }
+
+    pub(super) fn plus(self, more: Self) -> Self {
+        Self {
+            least: self.least.saturating_add(more.least),
+            most: self.most.saturating_add(more.most),
+        }
+    }
+}
+
+impl Sum for Range {
+    fn sum<I: Iterator<Item = Self>>(ranges: I) -> Self {
+        ranges.fold(Self::exactly(0), Self::plus)
     }
 }

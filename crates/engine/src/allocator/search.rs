@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 
 use foldhash::HashMap;
 
+use super::candidate_devices::{Constraint, ConstraintRequest};
 use super::capacity::{ConsumedCapacity, is_left, taken};
 use super::cluster_state::ClusterState;
-use super::completeness::Unknown;
-use super::constraint::{Constraint, ConstraintRequest};
 use super::counters::AvailableCounters;
+use super::counters::Usage;
 use super::demand::{Choice, Demand, MOST_DEVICES, NeededDevices, SearchStop};
+use super::pool::Unknown;
 use super::pool::{NodeView, Pool, PoolStatus};
-use super::usage::Usage;
 use crate::model::{ClaimSpec, Device};
 
 /// Task of a search: a claim without its devices, on a node.

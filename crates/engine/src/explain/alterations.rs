@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::chain::ExplainInput;
+use super::chain::PodVerdict;
 use super::chain::{Chain, ClaimLink, EvaluatedTaint};
-use super::explain_input::ExplainInput;
-use super::pod_verdict::PodVerdict;
 use crate::impact::{Origin, ProposedTaint};
 use crate::model::{DeviceId, Effect, NamespacedName, Snapshot, Taint, Toleration, in_group};
 

@@ -19,16 +19,11 @@
 
 pub mod alterations;
 pub mod chain;
-pub mod explain_input;
 pub mod pending_pod;
-pub mod pod_verdict;
-pub mod related_objects;
 
 pub use alterations::{Alteration, RequestToleration, VerdictChange, alterations};
 pub use chain::{
-    Chain, ClaimEntry, ClaimLink, EvaluatedTaint, HeldDevice, Publication, Reservation, on_device,
+    Chain, ClaimEntry, ClaimLink, EvaluatedTaint, ExplainInput, HeldDevice, PodVerdict,
+    Publication, Reservation, on_device,
 };
-pub use explain_input::ExplainInput;
-pub use pending_pod::{PendingPod, RequestOrigin};
-pub use pod_verdict::PodVerdict;
-pub use related_objects::{related_claims, related_objects};
+pub use pending_pod::{PendingPod, RequestOrigin, related_claims, related_objects};

@@ -17,27 +17,17 @@
 //! compares many more.
 
 mod checker;
-mod condition;
-mod device;
 mod error;
 mod evaluate;
 mod functions;
-mod lexer;
-mod macros;
-mod nesting;
 mod parser;
-mod pattern;
 mod published;
-mod quantity;
-mod tree;
-mod types;
+mod syntax;
 mod value;
-mod version;
 
-pub use condition::AttributeCondition;
-pub use device::DeviceExpression;
 pub use error::{ExpressionError, Position};
-pub(super) use version::Version;
+pub use published::{AttributeCondition, DeviceExpression};
+pub(super) use value::Version;
 
 #[cfg(test)]
 mod tests;

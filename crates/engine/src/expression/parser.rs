@@ -7,11 +7,11 @@
 use std::sync::Arc;
 
 use super::error::Wrong;
+use super::evaluate;
 use super::functions::overloads;
-use super::lexer::{Token, TokenKind, tokens};
-use super::macros;
-use super::nesting::{check_depth, sign_of};
-use super::tree::{Access, Attribute, Catalogue, Expr, ExprKind};
+use super::syntax::{Access, Attribute, Catalogue, Expr, ExprKind};
+use super::syntax::{Token, TokenKind, tokens};
+use super::syntax::{check_depth, sign_of};
 use super::value::Value;
 
 /// Words that are no names, though they can be fields.
@@ -169,7 +169,7 @@ impl<'a> Parser<'a> {
                 let optional = self.takes("?");
                 expr = if !optional && self.is_call() {
                     let (at, name, arguments) = self.call()?;
-                    macros::method(at, &name, expr, arguments)?
+                    evaluate::method(at, &name, expr, arguments)?
                 } else {
                     let name = self.field_name()?;
                     field(at, expr, name, access(optional))?
@@ -215,7 +215,7 @@ impl<'a> Parser<'a> {
             "." => Err(Wrong::unsupported("a name that begins with a dot")),
             "" if self.is_call() => {
                 let (at, name, arguments) = self.call()?;
-                macros::function(at, &name, arguments)
+                evaluate::function(at, &name, arguments)
             }
             "" => self.word(negative),
             _ => Err(self.unexpected()),
@@ -349,7 +349,7 @@ fn field(at: usize, operand: Expr, name: Arc<str>, access: Access) -> Result<Exp
 
 /// An element by its index or key.
 fn index(at: usize, container: Expr, key: Expr, access: Access) -> Expr {
-    let name = macros::constant_text(&key.kind);
+    let name = evaluate::constant_text(&key.kind);
     let found = name.and_then(|name| of_catalogue(&container.kind, name, access, false));
     let kind = found.unwrap_or_else(|| ExprKind::Index(Box::new([container, key]), access));
     Expr { at, kind }

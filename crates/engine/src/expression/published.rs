@@ -1,16 +1,14 @@
 //! Attributes and capacities of a device, as values of expressions.
 
-use std::sync::Arc;
-
-use litemap::LiteMap;
-
-use super::error::Fault;
+use super::checker::check;
+use super::error::{ExpressionError, Fault};
 use super::evaluate::Evaluation;
-use super::quantity::Quantity;
-use super::tree::{Access, Attribute, Catalogue};
-use super::value::{Map, Outcome, Value};
-use super::version::Version;
-use crate::model::AttributeValue;
+use super::parser::parse;
+use super::syntax::{Access, Attribute, Catalogue, Expr};
+use super::value::{Map, Outcome, Quantity, Value, Version};
+use crate::model::{AttributeValue, Device, DriverName, REDACTED};
+use litemap::LiteMap;
+use std::sync::Arc;
 
 impl Evaluation<'_> {
     #[inline(never)]
@@ -140,4 +138,204 @@ fn of_attribute(attribute: &AttributeValue) -> Option<Value> {
 
 fn of_capacity(written: &Arc<str>) -> Option<Value> {
     Quantity::parse(written).ok().flatten().map(Value::Quantity)
+}
+
+/// An expression that says of any device whether it is selected.
+///
+/// Compiled once, then evaluated for as many devices as there are.
+///
+/// Upstream: `CompilationResult`.
+#[derive(Clone, Debug)]
+pub struct DeviceExpression {
+    root: Arc<Expr>,
+}
+
+impl DeviceExpression {
+    /// Compiles an expression, as an API server does with stored expressions.
+    ///
+    /// # Errors
+    ///
+    /// Never [`ExpressionError::Runtime`].
+    ///
+    /// Upstream: `CompileCELExpression`.
+    pub fn compile(text: &str) -> Result<Self, ExpressionError> {
+        if text.len() > ExpressionError::MAXIMUM_LENGTH {
+            return Err(ExpressionError::TooLong { bytes: text.len() });
+        }
+        let parsed = parse(text).map_err(|wrong| wrong.describe(text))?;
+        check(&parsed).map_err(|wrong| wrong.describe(text))?;
+        Ok(Self {
+            root: Arc::new(parsed),
+        })
+    }
+
+    /// As [`DeviceExpression::compile`], for what an object of a cluster or of a snapshot says.
+    ///
+    /// # Errors
+    ///
+    /// [`ExpressionError::Redacted`] where a snapshot has [`REDACTED`] in its place, which is no text that
+    /// an API server takes; else as [`DeviceExpression::compile`].
+    pub fn stored(text: &str) -> Result<Self, ExpressionError> {
+        if text == REDACTED {
+            return Err(ExpressionError::Redacted);
+        }
+        Self::compile(text)
+    }
+
+    /// Returns whether the expression selects `device`.
+    ///
+    /// `driver` is the domain of names that have none.
+    ///
+    /// # Errors
+    ///
+    /// [`ExpressionError::Runtime`] where upstream fails, too. [`ExpressionError::Unsupported`] where it
+    /// is not known here what upstream would say.
+    ///
+    /// Upstream: `DeviceMatches`.
+    pub fn matches(&self, driver: &DriverName, device: &Device) -> Result<bool, ExpressionError> {
+        self.verdict(driver, Some(device))
+    }
+
+    /// Returns whether the expression selects a device of `driver` that no driver publishes: nothing
+    /// else is known of it. `false && unknown` is false, and `true || unknown` is true.
+    ///
+    /// # Errors
+    ///
+    /// [`ExpressionError::Unpublished`] where that depends on what is not known, and as
+    /// [`DeviceExpression::matches`].
+    ///
+    /// Upstream: unknown values of cel-go, which the allocator has no use for.
+    pub fn matches_unpublished(&self, driver: &DriverName) -> Result<bool, ExpressionError> {
+        self.verdict(driver, None)
+    }
+
+    fn verdict(
+        &self,
+        driver: &DriverName,
+        device: Option<&Device>,
+    ) -> Result<bool, ExpressionError> {
+        let verdict = Evaluation::new(driver, device).value(&self.root)?;
+        let Value::Bool(selected) = verdict else {
+            let detail = "the result of the expression is no bool".to_owned();
+            return Err(ExpressionError::Runtime { detail });
+        };
+        Ok(selected)
+    }
+}
+
+/// An attribute that has exactly one value: `uuid=GPU-18db…`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AttributeCondition {
+    name: String,
+    value: String,
+}
+
+impl AttributeCondition {
+    /// Condition that an attribute has exactly this value.
+    pub fn is(name: &str, value: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            value: value.to_owned(),
+        }
+    }
+
+    /// True if `device` meets it; without a domain, the attribute of any domain counts. A device that has no such
+    /// attribute does not.
+    ///
+    /// # Errors
+    ///
+    /// A value of a type that is unknown.
+    pub fn holds(&self, driver: &DriverName, device: &Device) -> Result<bool, ExpressionError> {
+        let mut failure = None;
+        for (name, value) in &device.attributes {
+            if self.has_name(driver, name) {
+                match self.has_value(value) {
+                    Some(true) => return Ok(true),
+                    Some(false) => {}
+                    // An attribute of this name in another domain may have the value.
+                    None => {
+                        failure = Some(ExpressionError::Runtime {
+                            detail: format!("its {name} cannot be compared with {}", self.value),
+                        });
+                    }
+                }
+            }
+        }
+        failure.map_or(Ok(false), Err)
+    }
+
+    fn has_name(&self, driver: &DriverName, name: &str) -> bool {
+        let (domain, id) = name.split_once('/').unwrap_or((driver.as_str(), name));
+        match self.name.split_once('/') {
+            Some((wanted, of)) => wanted == domain && of == id,
+            None => self.name == id,
+        }
+    }
+
+    /// True if the value is the wanted one, or a list that has it; `None` for a value of an unknown type.
+    fn has_value(&self, value: &AttributeValue) -> Option<bool> {
+        fn has<T: ToString>(values: &[T], wanted: &str) -> bool {
+            values.iter().any(|value| value.to_string() == wanted)
+        }
+        let wanted = self.value.as_str();
+        match value {
+            AttributeValue::Int(number) => Some(number.to_string() == wanted),
+            AttributeValue::Bool(value) => Some(value.to_string() == wanted),
+            AttributeValue::String(text) | AttributeValue::Version(text) => {
+                Some(text.as_ref() == wanted)
+            }
+            AttributeValue::Ints(numbers) => Some(has(numbers, wanted)),
+            AttributeValue::Bools(values) => Some(has(values, wanted)),
+            AttributeValue::Strings(texts) | AttributeValue::Versions(texts) => {
+                Some(has(texts, wanted))
+            }
+            AttributeValue::Unknown => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_attribute_has_one_value_whatever_its_type() {
+        let attributes = [
+            ("uuid", AttributeValue::String("GPU-1".into())),
+            ("slot", AttributeValue::Int(3)),
+            (
+                "a.example.com/macs",
+                AttributeValue::Strings(vec!["x".into()]),
+            ),
+            ("odd", AttributeValue::Unknown),
+        ];
+        let device = Device {
+            name: "gpu-0".into(),
+            node: None,
+            taints: Vec::new(),
+            attributes: attributes
+                .map(|(name, value)| (name.into(), value))
+                .into_iter()
+                .collect(),
+            capacity: Default::default(),
+            terms: None,
+            allow_multiple_allocations: false,
+        };
+        for (name, value, verdict) in [
+            ("uuid", "GPU-1", Some(true)),
+            ("uuid", "GPU", Some(false)),
+            ("gpu.example.com/uuid", "GPU-1", Some(true)),
+            ("a.example.com/uuid", "GPU-1", Some(false)),
+            ("slot", "3", Some(true)),
+            ("slot", "x", Some(false)),
+            ("macs", "x", Some(true)),
+            ("macs", "y", Some(false)),
+            ("odd", "1", None),
+            ("absent", "1", Some(false)),
+        ] {
+            let condition = AttributeCondition::is(name, value);
+            let found = condition.holds(&"gpu.example.com".into(), &device);
+            assert_eq!(found.ok(), verdict, "{name}={value}");
+        }
+    }
 }

@@ -259,10 +259,10 @@ fn patterns_are_allowed_where_both_dialects_agree() {
         ("a{999}{999}{999}", false),
         (r"\", false),
     ] {
-        let accepted = super::pattern::Pattern::compile(pattern).is_some();
+        let accepted = super::value::Pattern::compile(pattern).is_some();
         assert_eq!(accepted, allowed, "{pattern}");
     }
-    assert!(super::pattern::Pattern::compile(&"a".repeat(513)).is_none());
+    assert!(super::value::Pattern::compile(&"a".repeat(513)).is_none());
 }
 
 /// RE2's classes are of ASCII, and a dot is no line break.
@@ -277,7 +277,7 @@ fn classes_of_patterns_are_those_of_the_control_plane() {
         ("^.$", "\n", false),
         ("(?i)É", "é", true),
     ] {
-        let found = super::pattern::Pattern::compile(pattern).unwrap();
+        let found = super::value::Pattern::compile(pattern).unwrap();
         assert_eq!(found.is_match(text), matches, "{pattern}");
     }
 }

@@ -1,11 +1,9 @@
 //! Claims, their allocations and tolerations.
 
+use super::ids::{DeviceId, DriverName, NamespacedName, NodeName, ObjectName, Uid};
+use super::rule::Toleration;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-use super::ids::{DeviceId, NamespacedName, NodeName, ObjectName, Uid};
-use super::request::ClaimSpec;
-use super::toleration::Toleration;
 
 /// A `ResourceClaim`. Once devices are allocated the spec plays no part for them, but for their replacement.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,4 +115,177 @@ pub struct ResourceClaimTemplate {
     pub name: NamespacedName,
     /// Spec of each claim.
     pub spec: Arc<ClaimSpec>,
+}
+
+/// Replacement of an expression in a redacted snapshot.
+pub const REDACTED: &str = "redacted";
+
+/// The spec of a claim.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ClaimSpec {
+    /// All have to be served, in the order of the claim.
+    pub requests: Vec<DeviceRequest>,
+    /// Constraints between the devices.
+    pub constraints: Vec<DeviceConstraint>,
+}
+
+/// Something that a claim asks for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct DeviceRequest {
+    /// Unique within the claim.
+    pub name: Arc<str>,
+    /// Kind of the request.
+    pub kind: RequestKind,
+}
+
+/// Kind of a request.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum RequestKind {
+    /// Exactly this.
+    Exactly(RequestTerms),
+    /// The first of these that can be had, each with a name that is unique within the request.
+    FirstAvailable(Vec<(Arc<str>, RequestTerms)>),
+    /// Something that this plugin does not know.
+    Unknown,
+}
+
+/// Terms of a request: its devices, and their number.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct RequestTerms {
+    /// The class that they have to be of; empty where none is named.
+    pub class: ObjectName,
+    /// Expressions that all have to hold.
+    pub expressions: Vec<Arc<str>>,
+    /// Number of devices.
+    pub amount: DeviceAmount,
+    /// True if for administration, beside other users of the device.
+    pub admin_access: bool,
+    /// Tolerations.
+    pub tolerations: Vec<Toleration>,
+    /// Requested capacities, as the quantities are written.
+    pub capacity: BTreeMap<Arc<str>, Arc<str>>,
+    /// True if it has fields that this plugin does not know.
+    pub is_more: bool,
+}
+
+/// Number of requested devices.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum DeviceAmount {
+    /// Exact number.
+    Exactly(i64),
+    /// All devices on the node.
+    All,
+    /// A mode from a newer API.
+    Unknown(Arc<str>),
+}
+
+/// Constraint between the devices of a claim.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct DeviceConstraint {
+    /// For which requests, as REQUEST or REQUEST/SUBREQUEST; all where none is named.
+    pub requests: Vec<Arc<str>>,
+    /// Rule of the constraint.
+    pub rule: ConstraintRule,
+}
+
+/// Rule of a constraint: attributes that have to be equal or distinct.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum ConstraintRule {
+    /// The attribute has to be the same everywhere.
+    Same(Arc<str>),
+    /// The attribute has to be another everywhere.
+    Distinct(Arc<str>),
+    /// Something from a newer API.
+    Unknown,
+}
+
+/// Pods and devices as a kubelet lists them, whatever the API has.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct InUse {
+    /// The pods that the kubelet counts as active, by namespace and name.
+    pub pods: Vec<PodInUse>,
+}
+
+/// A pod on the node, and its devices.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PodInUse {
+    /// Namespace and name; the kubelet does not list the UID.
+    pub name: NamespacedName,
+    /// Its containers, without init containers that have ended.
+    pub containers: Vec<ContainerInUse>,
+}
+
+/// A container, and its devices.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContainerInUse {
+    /// Its name in the pod.
+    pub name: String,
+    /// Devices of device plugins.
+    pub plugin_devices: Vec<PluginDevices>,
+    /// Claims that it uses. Also empty if the kubelet could not look them up, which it does not show.
+    pub claims: Vec<ClaimInUse>,
+}
+
+/// Devices of one resource of a device plugin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PluginDevices {
+    /// Resource name, such as `example.com/gpu`.
+    pub resource: String,
+    /// IDs of the plugin.
+    pub ids: Vec<String>,
+}
+
+/// A claim that a container uses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClaimInUse {
+    /// Namespace and name.
+    pub name: NamespacedName,
+    /// The devices that drivers have prepared for it.
+    pub devices: Vec<DeviceId>,
+}
+
+impl InUse {
+    /// Every DRA device in use; a device that several containers share occurs once for each.
+    pub fn devices(&self) -> impl Iterator<Item = UsedDevice<'_>> {
+        self.pods.iter().flat_map(|pod| {
+            pod.containers.iter().flat_map(move |container| {
+                container.claims.iter().flat_map(move |claim| {
+                    claim.devices.iter().map(move |device| UsedDevice {
+                        device,
+                        pod,
+                        container,
+                        claim,
+                    })
+                })
+            })
+        })
+    }
+}
+
+/// A DRA device and a container that uses it.
+#[derive(Clone, Copy, Debug)]
+pub struct UsedDevice<'a> {
+    /// The device.
+    pub device: &'a DeviceId,
+    /// The pod.
+    pub pod: &'a PodInUse,
+    /// The pod's container.
+    pub container: &'a ContainerInUse,
+    /// The claim of the device.
+    pub claim: &'a ClaimInUse,
+}
+
+/// A prepared claim in a kubelet's checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PreparedClaim {
+    /// Namespace and name.
+    pub name: NamespacedName,
+    /// Distinguishes it from a later claim of the same name.
+    pub uid: Uid,
+    /// The pods for which it was prepared.
+    pub pods: Vec<Uid>,
+    /// Its devices, as far as drivers have named them.
+    pub devices: Vec<DeviceId>,
+    /// The drivers that have not named a device yet: they may hold any of their devices for it.
+    pub silent_drivers: Vec<DriverName>,
 }

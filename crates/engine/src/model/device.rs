@@ -1,13 +1,12 @@
 //! Devices, as drivers publish them in slices.
 
-use std::sync::Arc;
-
-use litemap::LiteMap;
-
 use super::ids::{DeviceId, DeviceName, DriverName, NodeName, ObjectName, PoolName};
-use super::lazy::Lazy;
-use super::taint::Taint;
-use super::terms::{DeviceTerms, SliceTerms};
+use super::rule::Taint;
+use litemap::LiteMap;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Deref;
+use std::sync::{Arc, OnceLock};
 
 /// Part of a pool, as one object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,3 +116,202 @@ pub enum AttributeValue {
     /// A type that this plugin does not know; an expression that asks for it cannot be evaluated.
     Unknown,
 }
+
+/// Nodes that can use the devices of a slice, and their shared counters.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SliceTerms {
+    /// True if every node can use them.
+    pub all_nodes: bool,
+    /// The nodes that can use them, where a selector says so.
+    pub selector: Option<NodeSelector>,
+    /// Counters that the devices of the pool share.
+    pub counters: Vec<CounterSet>,
+}
+
+/// Limits on the use of one device, beside its taints.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeviceTerms {
+    /// True if every node can use it, when the slice leaves that to each device.
+    pub all_nodes: bool,
+    /// The nodes that can use it, when the slice leaves that to each device.
+    pub selector: Option<NodeSelector>,
+    /// Counters of its pool that it consumes while it is in use.
+    pub consumes: Vec<CounterUse>,
+    /// In which portions its capacities are handed out, by the capacity's name.
+    pub policies: BTreeMap<Arc<str>, CapacityPolicy>,
+}
+
+/// Counters of a pool, by name, each as the quantity is written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CounterSet {
+    /// Unique within the pool.
+    pub name: Arc<str>,
+    /// Value of each counter.
+    pub counters: BTreeMap<Arc<str>, Arc<str>>,
+}
+
+/// Use of one counter set by a device.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CounterUse {
+    /// The set's name.
+    pub set: Arc<str>,
+    /// Consumption of each counter, as the quantity is written.
+    pub counters: BTreeMap<Arc<str>, Arc<str>>,
+    /// True if only devices of the same groups may be in use beside it (alpha in 1.37, off by default).
+    pub has_groups: bool,
+}
+
+/// In which portions a capacity is handed out; quantities as they are written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CapacityPolicy {
+    /// Portion for requests without one.
+    pub default: Option<Arc<str>>,
+    /// The portions that there are, ascending.
+    pub values: Vec<Arc<str>>,
+    /// The portions that there are, as a range.
+    pub range: Option<CapacityRange>,
+}
+
+/// A range of portions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CapacityRange {
+    /// The smallest.
+    pub min: Option<Arc<str>>,
+    /// The largest.
+    pub max: Option<Arc<str>>,
+    /// By how much they differ.
+    pub step: Option<Arc<str>>,
+}
+
+/// Nodes by their labels and fields: one of the terms has to hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodeSelector {
+    /// Each holds where all its requirements do, and never where it has none.
+    pub terms: Vec<NodeTerm>,
+}
+
+/// Requirements that all have to hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodeTerm {
+    /// About labels.
+    pub labels: Vec<NodeRequirement>,
+    /// About fields; `metadata.name` is the only one that there is.
+    pub fields: Vec<NodeRequirement>,
+}
+
+/// A condition on one label or field.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodeRequirement {
+    /// The label's key or the field's path.
+    pub key: Arc<str>,
+    /// As it is spelled, such as `In`.
+    pub operator: Arc<str>,
+    /// Values that it is compared with.
+    pub values: Vec<Arc<str>>,
+}
+
+/// A value, or the bytes that say what it is: they are decoded when the value is looked at first.
+///
+/// There are thousands of devices, and an answer looks at a few.
+pub struct Lazy<T> {
+    value: OnceLock<T>,
+    kept: Option<Box<EncodedBytes<T>>>,
+}
+
+/// Bytes that are known to say what a value is.
+#[derive(Clone)]
+struct EncodedBytes<T> {
+    bytes: Box<[u8]>,
+    decode: fn(&[u8]) -> T,
+}
+
+impl<T> Lazy<T> {
+    /// Result of `decode` on `bytes`, computed at the first use.
+    pub fn of(bytes: &[u8], decode: fn(&[u8]) -> T) -> Self {
+        Self {
+            value: OnceLock::new(),
+            kept: Some(Box::new(EncodedBytes {
+                bytes: bytes.into(),
+                decode,
+            })),
+        }
+    }
+}
+
+impl<T> From<T> for Lazy<T> {
+    fn from(value: T) -> Self {
+        Self {
+            value: value.into(),
+            kept: None,
+        }
+    }
+}
+
+impl<T: Default> Default for Lazy<T> {
+    fn default() -> Self {
+        Self::from(T::default())
+    }
+}
+
+impl<T: Default> Deref for Lazy<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        let decoded = || self.kept.as_ref().map(|kept| (kept.decode)(&kept.bytes));
+        // The bytes stay beside the value: only its owner could take them away, and readers borrow it. Without
+        // bytes there is a value from the start, so that the default is never taken.
+        self.value.get_or_init(|| decoded().unwrap_or_default())
+    }
+}
+
+/// Tests make devices by hand.
+#[cfg(test)]
+impl<T: Default> std::ops::DerefMut for Lazy<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        let _decoded = self.deref();
+        self.kept = None;
+        self.value.get_mut().expect("a value that was read")
+    }
+}
+
+impl<'a, T: Default> IntoIterator for &'a Lazy<T>
+where
+    &'a T: IntoIterator,
+{
+    type Item = <&'a T as IntoIterator>::Item;
+    type IntoIter = <&'a T as IntoIterator>::IntoIter;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.deref().into_iter()
+    }
+}
+
+impl<T: Default + FromIterator<Item>, Item> FromIterator<Item> for Lazy<T> {
+    fn from_iter<I: IntoIterator<Item = Item>>(items: I) -> Self {
+        Self::from(items.into_iter().collect::<T>())
+    }
+}
+
+impl<T: Clone> Clone for Lazy<T> {
+    fn clone(&self) -> Self {
+        Self {
+            // With the bytes, so that copying a snapshot decodes nothing.
+            value: self.value.clone(),
+            kept: self.kept.clone(),
+        }
+    }
+}
+
+impl<T: Default + fmt::Debug> fmt::Debug for Lazy<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.deref().fmt(formatter)
+    }
+}
+
+impl<T: Default + PartialEq> PartialEq for Lazy<T> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl<T: Default + Eq> Eq for Lazy<T> {}

@@ -7,7 +7,7 @@
 
 use std::fmt;
 
-use super::affects::Affects;
+use super::snapshot::Affects;
 
 /// Hands the table to the macro `$with`: one row per kind, in the order in which kinds depend on each
 /// other. It is a macro since enums and structs are made from it, which no constant can do.

@@ -10,78 +10,52 @@
 //!                 ResourceClaim ┘ (allocation result)  ◀─reserved for─ Pod
 //! ```
 
-mod affects;
 mod budget;
 mod claim;
-mod cluster_object;
 mod count;
 mod device;
-mod event;
-mod group;
 mod ids;
-mod in_use;
 pub mod kind;
-mod lazy;
-mod manager;
-mod minor;
 mod node;
 mod pod;
-mod request;
-mod rollout;
 mod rule;
 mod snapshot;
-mod taint;
-mod terms;
 pub mod three_valued;
-mod toleration;
 mod workload;
 
-pub use affects::Affects;
 pub use budget::{
     Amount, BudgetStatus, LabelOperator, LabelRequirement, LabelSelector, PodDisruptionBudget,
     UnhealthyPodEvictionPolicy,
 };
 pub use claim::{
-    Allocation, AllocationResult, ConsumerReference, Controller, ResourceClaim,
-    ResourceClaimTemplate,
-};
-pub use cluster_object::{
-    ClusterObject, MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding, NamespaceObject,
-    ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
+    Allocation, AllocationResult, ClaimInUse, ClaimSpec, ConstraintRule, ConsumerReference,
+    ContainerInUse, Controller, DeviceAmount, DeviceConstraint, DeviceRequest, InUse,
+    PluginDevices, PodInUse, PreparedClaim, REDACTED, RequestKind, RequestTerms, ResourceClaim,
+    ResourceClaimTemplate, UsedDevice,
 };
 pub use count::{Count, UNKNOWN};
-pub use device::{AttributeValue, Device, Pool, ResourceSlice, SliceNodes};
-pub use event::{Event, EventSubject};
-pub use group::API_VERSION;
-pub use group::in_group;
+pub use device::{
+    AttributeValue, CapacityPolicy, CapacityRange, CounterSet, CounterUse, Device, DeviceTerms,
+    Lazy, NodeRequirement, NodeSelector, NodeTerm, Pool, ResourceSlice, SliceNodes, SliceTerms,
+};
 pub use ids::{
     DeviceId, DeviceName, DriverName, Namespace, NamespacedName, NodeName, ObjectName, PoolName,
     Uid,
 };
-pub use in_use::{
-    ClaimInUse, ContainerInUse, InUse, PluginDevices, PodInUse, PreparedClaim, UsedDevice,
-};
 pub use kind::{Counted, Encoding, Kind, Need, PodRoles, Saving, Scope, Serving};
-pub use lazy::Lazy;
-pub use manager::{FieldManager, ManagerOperation};
-pub use minor::Minor;
 pub use node::{Node, NodeCondition, NodeTaint};
 pub use pod::{
     ClaimSource, Containers, Deletion, NodeHealth, Phase, Pod, PodClaim, QosClass, Sandbox,
     Scheduled, Scheduling,
 };
-pub use request::{
-    ClaimSpec, ConstraintRule, DeviceAmount, DeviceConstraint, DeviceRequest, REDACTED,
-    RequestKind, RequestTerms,
+pub use rule::{
+    API_VERSION, DeviceClass, DeviceSelector, DeviceTaintRule, Effect, EvictionCondition,
+    FieldManager, ManagerOperation, Operator, RuleMetadata, Taint, Toleration, in_group,
 };
-pub use rollout::Rollout;
-pub use rule::{DeviceClass, DeviceSelector, DeviceTaintRule, EvictionCondition, RuleMetadata};
-pub use snapshot::{Gap, Reading, Snapshot, Source, Warning};
-pub use taint::{Effect, Taint};
-pub use terms::{
-    CapacityPolicy, CapacityRange, CounterSet, CounterUse, DeviceTerms, NodeRequirement,
-    NodeSelector, NodeTerm, SliceTerms,
-};
-pub use toleration::{Operator, Toleration};
+pub use snapshot::{Affects, Gap, Minor, Reading, Snapshot, Source, Warning};
 pub use workload::kinds::*;
-pub use workload::{DisruptionAction, FailurePolicy, JobEnd, Workload};
+pub use workload::{
+    ClusterObject, DisruptionAction, Event, EventSubject, FailurePolicy, JobEnd,
+    MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding, NamespaceObject, Rollout,
+    ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding, Workload,
+};

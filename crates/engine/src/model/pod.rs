@@ -5,9 +5,9 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::claim::Controller;
+use super::device::NodeSelector;
 use super::ids::{NamespacedName, NodeName, ObjectName, Uid};
-use super::terms::NodeSelector;
-use super::toleration::Toleration;
+use super::rule::Toleration;
 
 /// A pod that uses at least one claim, or that waits for extended resources, which a device class may serve; others are
 /// never kept.

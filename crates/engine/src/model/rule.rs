@@ -1,13 +1,9 @@
 //! Rules that taint devices from outside their driver.
 
-use std::collections::BTreeMap;
-
-use jiff::Timestamp;
-
-use super::group::in_group;
 use super::ids::{DeviceId, DeviceName, DriverName, ObjectName, PoolName, Uid};
-use super::manager::FieldManager;
-use super::taint::Taint;
+use jiff::Timestamp;
+use std::collections::BTreeMap;
+use std::fmt;
 
 /// A cluster-scoped `DeviceTaintRule`: one taint for all devices that a selector chooses.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -200,6 +196,242 @@ impl RuleMetadata {
         self.expires().is_some_and(|at| at <= now)
     }
 }
+
+/// An entry of `metadata.managedFields`: a program, and what it is responsible for.
+///
+/// Absent from objects that were saved without it, as this plugin's own snapshots are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldManager {
+    /// Name of the program, such as `kubectl-edit` or `argocd-controller`.
+    pub name: String,
+    /// Operation of the write.
+    pub operation: ManagerOperation,
+    /// The subresource that it wrote to, such as `status`; absent for the object itself.
+    pub subresource: Option<String>,
+    /// Time when it last added, changed or gave up a field; absent when the server did not say.
+    pub time: Option<Timestamp>,
+    /// True if it is responsible for at least one field of the spec.
+    pub owns_spec: bool,
+}
+
+impl FieldManager {
+    /// Field manager of this plugin.
+    pub const THIS_PLUGIN: &str = "kubectl-devicetaint";
+}
+
+/// Operation with which a program wrote an object.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ManagerOperation {
+    /// Server-side apply: it means to keep its fields, and conflicts with others who set them.
+    Apply,
+    /// Create, update or patch.
+    Update,
+    /// From a newer API; shown as is.
+    Unknown(String),
+}
+
+impl ManagerOperation {
+    /// The operation as it is spelled in the API.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Apply => "Apply",
+            Self::Update => "Update",
+            Self::Unknown(text) => text,
+        }
+    }
+}
+
+impl From<&str> for ManagerOperation {
+    fn from(text: &str) -> Self {
+        match text {
+            "Apply" => Self::Apply,
+            "Update" => Self::Update,
+            other => Self::Unknown(other.to_owned()),
+        }
+    }
+}
+
+/// Effect of a taint on pods. New effects may appear before this plugin knows them.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Effect {
+    /// Informational: never blocks, never evicts.
+    None,
+    /// Blocks new allocations of the device.
+    NoSchedule,
+    /// Blocks new allocations and evicts the pods that use the device.
+    NoExecute,
+    /// Shown as is and otherwise ignored, as the API asks of clients.
+    Unknown(String),
+}
+
+impl Effect {
+    /// The effect as it is spelled in the API.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::None => "None",
+            Self::NoSchedule => "NoSchedule",
+            Self::NoExecute => "NoExecute",
+            Self::Unknown(text) => text,
+        }
+    }
+
+    /// True if it evicts pods.
+    pub fn evicts(&self) -> bool {
+        match self {
+            Self::NoExecute => true,
+            Self::None | Self::NoSchedule | Self::Unknown(_) => false,
+        }
+    }
+}
+
+impl From<&str> for Effect {
+    fn from(text: &str) -> Self {
+        match text {
+            "None" => Self::None,
+            "NoSchedule" => Self::NoSchedule,
+            "NoExecute" => Self::NoExecute,
+            other => Self::Unknown(other.to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for Effect {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.as_str())
+    }
+}
+
+/// A mark on a device, printed `KEY[=VALUE]:EFFECT`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Taint {
+    /// A label key, such as `example.com/maintenance`.
+    pub key: String,
+    /// A label value; empty when the taint has none.
+    pub value: String,
+    /// Effect.
+    pub effect: Effect,
+    /// Since when; seconds count. The API server always fills it in, so that it is absent only in
+    /// objects that no server has seen.
+    pub time_added: Option<Timestamp>,
+}
+
+impl Taint {
+    /// The key of the taint of every dedication.
+    pub const DEDICATED: &str = in_group!("dedicated");
+
+    /// The dedication whose taint it is.
+    pub fn dedication(&self) -> Option<&str> {
+        let is_one = self.key == Self::DEDICATED && !self.value.is_empty();
+        is_one.then_some(self.value.as_str())
+    }
+}
+
+impl fmt::Display for Taint {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.value.is_empty() {
+            write!(formatter, "{}:{}", self.key, self.effect)
+        } else {
+            write!(formatter, "{}={}:{}", self.key, self.value, self.effect)
+        }
+    }
+}
+
+/// Comparison of values by a toleration.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Operator {
+    /// Same value; also what an absent operator means.
+    Equal,
+    /// Any value.
+    Exists,
+    /// From a newer API: tolerates nothing, as upstream.
+    Unknown(String),
+}
+
+impl Operator {
+    /// The operator as it is spelled in the API.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Equal => "Equal",
+            Self::Exists => "Exists",
+            Self::Unknown(text) => text,
+        }
+    }
+}
+
+impl From<&str> for Operator {
+    fn from(text: &str) -> Self {
+        match text {
+            "" | "Equal" => Self::Equal,
+            "Exists" => Self::Exists,
+            other => Self::Unknown(other.to_owned()),
+        }
+    }
+}
+
+/// Toleration of a claim.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Toleration {
+    /// Key it covers; empty covers every key.
+    pub key: String,
+    /// Comparison of values.
+    pub operator: Operator,
+    /// Value it covers, for [`Operator::Equal`].
+    pub value: String,
+    /// Effect it covers; absent covers every effect for the scheduler, and **none** for eviction.
+    pub effect: Option<Effect>,
+    /// For how many seconds a `NoExecute` taint is tolerated; absent means forever, zero or less
+    /// means not at all.
+    pub seconds: Option<i64>,
+}
+
+impl Toleration {
+    /// The narrowest that covers `taint` for its own effect, forever.
+    pub fn covering(taint: &Taint) -> Self {
+        Self {
+            key: taint.key.clone(),
+            operator: if taint.value.is_empty() {
+                Operator::Exists
+            } else {
+                Operator::Equal
+            },
+            value: taint.value.clone(),
+            effect: Some(taint.effect.clone()),
+            seconds: None,
+        }
+    }
+}
+
+impl fmt::Display for Toleration {
+    /// `KEY[=VALUE]:EFFECT[ for Ns]`, with `*` for "any".
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(if self.key.is_empty() { "*" } else { &self.key })?;
+        match &self.operator {
+            Operator::Equal => write!(formatter, "={}", self.value)?,
+            Operator::Exists => {}
+            Operator::Unknown(operator) => write!(formatter, " {operator} {}", self.value)?,
+        }
+        let effect = self.effect.as_ref().map_or("*", Effect::as_str);
+        write!(formatter, ":{effect}")?;
+        match self.seconds {
+            Some(seconds) => write!(formatter, " for {seconds}s"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A name in the domain that the project owns: the version of its documents, and the keys of the labels,
+/// annotations and taints that it writes. A macro, so that constants can be made of it.
+#[macro_export]
+macro_rules! in_group {
+    ($name:literal) => {
+        concat!("devicetaint.dev/", $name)
+    };
+}
+
+pub use in_group;
+
+/// Version of every document that this program writes or reads; within it, fields and enumeration values are only added.
+pub const API_VERSION: &str = in_group!("v1alpha1");
 
 #[cfg(test)]
 mod tests {

@@ -1,10 +1,10 @@
 //! Chains, and changes that keep a pod.
 
 use super::world::{GPU_0, NOW, World, at, one_pod, proposed};
-use crate::explain::explain_input::taints_of;
+use crate::explain::chain::taints_of;
 use crate::explain::{
     Chain, ExplainInput, PendingPod, PodVerdict, Reservation, VerdictChange, alterations,
-    related_objects,
+    pending_pod,
 };
 use crate::model::{
     ClaimSource, ClaimSpec, Controller, DeviceAmount, DeviceClass, RequestKind, Snapshot,

@@ -2,7 +2,7 @@
 
 use super::world::{GPU_0, World, device_id, name};
 use crate::Semantics;
-use crate::kubelet_node::{Evidence, KubeletNode, NodeProof, kubelet_node};
+use crate::closed_nodes::{Evidence, KubeletNode, NodeProof, kubelet_node};
 use crate::model::{InUse, NodeName, PodInUse, PreparedClaim, Snapshot};
 
 fn listing(pods: &[&str]) -> InUse {

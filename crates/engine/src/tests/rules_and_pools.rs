@@ -2,7 +2,7 @@
 
 use super::world::{GPU_0, World, one_pod, proposed};
 use crate::{Origin, Semantics};
-use crate::{devices, selection};
+use crate::{devices, select};
 
 const MAINTENANCE: &str = "example.com/maintenance:NoExecute";
 

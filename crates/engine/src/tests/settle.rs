@@ -6,8 +6,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::world::{GPU_0, NOW, World, at, device_id, facts, one_pod, proposed};
-use crate::forced_deletions::{PodEnd, UnreleasedPod};
 use crate::holders::{HoldingClaim, NotEvictedReason, UnevictedPod, holders, staying};
+use crate::holders::{PodEnd, UnreleasedPod};
 use crate::model::{
     Affects, Containers, Deletion, DeviceSelector, DeviceTaintRule, Effect, EvictionCondition, Gap,
     Kind, Phase, Pod, Sandbox,

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::allocator::completeness::Unknown;
 use crate::allocator::pending_claim::PendingClaim;
+use crate::allocator::pool::Unknown;
 use crate::model::{DeviceId, NodeName, Uid};
 
 /// Limit that the evictions of a set respect, the gentlest first.

@@ -7,12 +7,12 @@ use foldhash::HashMap;
 
 use super::question::{RoomCost, RoomQuestion, RoomSearch, RoomSet, RoomTier};
 use crate::allocator::cluster_state::ClusterState;
-use crate::allocator::completeness::{Completeness, Unknown};
+use crate::allocator::counters::{Holdings, Usage};
 use crate::allocator::demand::{Choice, Demand, SearchStop, demands};
 use crate::allocator::pending_claim::PendingClaim;
+use crate::allocator::pool::{Completeness, Unknown};
 use crate::allocator::pool::{NodeView, PoolStatus};
 use crate::allocator::search::{SearchTask, place};
-use crate::allocator::usage::{Holdings, Usage};
 use crate::model::{ClaimSpec, DeviceId, ResourceClaim, Snapshot, Uid};
 
 /// Allocations that are tried for single pods and pairs. Larger sets are built greedily, in one pass over each node.

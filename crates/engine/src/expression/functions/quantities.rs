@@ -4,9 +4,9 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use crate::expression::error::Fault;
-use crate::expression::quantity::Quantity;
+use crate::expression::value::Quantity;
+use crate::expression::value::Version;
 use crate::expression::value::{Outcome, Value};
-use crate::expression::version::Version;
 
 pub(super) fn quantity(values: &[Value]) -> Outcome {
     let [Value::Text(text)] = values else {

@@ -1,7 +1,7 @@
 //! Functions of texts; indexes count characters.
 
 use crate::expression::error::Fault;
-use crate::expression::pattern::Pattern;
+use crate::expression::value::Pattern;
 use crate::expression::value::{Outcome, Value, list, text};
 
 fn two(values: &[Value]) -> Result<(&str, &str), Fault> {

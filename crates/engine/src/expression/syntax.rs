@@ -2,9 +2,11 @@
 //!
 //! Upstream: `CEL.g4` of cel-go.
 
-use std::sync::Arc;
-
 use super::error::Wrong;
+use super::functions::Overloads;
+use super::value::Pattern;
+use super::value::Value;
+use std::sync::Arc;
 
 /// A word and the byte at which it begins.
 #[derive(Clone, Debug, PartialEq)]
@@ -188,4 +190,157 @@ impl<'a> Lexer<'a> {
         let detail = "syntax error: no such escape in a string";
         Err(Wrong::at(self.at, detail))
     }
+}
+
+/// A part of an expression and the byte that errors about it point to.
+#[derive(Clone, Debug)]
+pub(super) struct Expr {
+    pub(super) at: usize,
+    pub(super) kind: ExprKind,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum ExprKind {
+    Constant(Value),
+    Name(Arc<str>),
+    Driver,
+    AllowMultipleAllocations,
+    Catalogue(Catalogue),
+    /// All of one domain, by identifier.
+    Domain(Catalogue, Arc<str>),
+    Attribute(Box<Attribute>),
+    /// `operand.name`, `operand.?name` or `has(operand.name)`.
+    Field(Box<Expr>, Arc<str>, Access),
+    /// `container[key]` or `container[?key]`.
+    Index(Box<[Expr; 2]>, Access),
+    /// All terms of one chain of `&&`.
+    And(Vec<Expr>),
+    /// All terms of one chain of `||`.
+    Or(Vec<Expr>),
+    Condition(Box<[Expr; 3]>),
+    /// A function or an operator, with its target first.
+    Call(&'static Overloads, Vec<Expr>),
+    /// `matches` or `find` with a constant pattern.
+    Matching(&'static Overloads, Box<Expr>, Pattern),
+    List(Vec<Expr>),
+    Fold(Box<Fold>),
+    /// `cel.bind(name, value, body)`
+    Bind(Arc<str>, Box<[Expr; 2]>),
+}
+
+/// Attributes or capacities of a device, by domain and identifier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Catalogue {
+    Attributes,
+    Capacity,
+}
+
+/// Kind of access to a field or an index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    Value,
+    Optional,
+    Presence,
+}
+
+/// One attribute or capacity, found without making a map of all.
+#[derive(Clone, Debug)]
+pub(super) struct Attribute {
+    pub(super) catalogue: Catalogue,
+    pub(super) domain: Arc<str>,
+    pub(super) id: Arc<str>,
+    /// Domain and identifier.
+    pub(super) name: String,
+    pub(super) access: Access,
+    /// Written with a dot, as `has()` demands.
+    pub(super) by_field: bool,
+}
+
+/// A macro that iterates.
+#[derive(Clone, Debug)]
+pub(super) struct Fold {
+    pub(super) kind: FoldKind,
+    pub(super) range: Expr,
+    /// Name of the element; of a map, the key; before a second name, the index or key.
+    pub(super) first: Arc<str>,
+    pub(super) second: Option<Arc<str>>,
+    pub(super) filter: Option<Expr>,
+    /// The predicate, or the new element.
+    pub(super) body: Expr,
+}
+
+/// Result of a macro that iterates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FoldKind {
+    Exists,
+    All,
+    /// `map` and `filter`.
+    List,
+}
+
+/// Bound on the depth of a tree, which parsing, checks, evaluation and drop recurse into.
+//
+// Upstream's own limits (250 brackets, 250 terms of a sum) are beyond, so that they need no model.
+const MAXIMUM_DEPTH: usize = 160;
+
+/// The sign that a token is, with `in`; empty for other tokens.
+pub(super) fn sign_of(token: &Token) -> &'static str {
+    if let TokenKind::Sign(sign) = &token.kind {
+        sign
+    } else if matches!(&token.kind, TokenKind::Name(name) if &**name == "in") {
+        "in"
+    } else {
+        ""
+    }
+}
+
+/// Depth of the content of a pair of brackets: of the chain that is being read, and the most so far.
+#[derive(Default)]
+struct Level {
+    conditions: usize,
+    links: usize,
+    peak: usize,
+}
+
+impl Level {
+    fn end_chain(&mut self) -> usize {
+        self.peak = self.peak.max(self.conditions.saturating_add(self.links));
+        self.links = 0;
+        self.peak
+    }
+}
+
+/// Refuses tokens whose tree may be too deep; counts too much rather than too little.
+pub(super) fn check_depth(tokens: &[Token]) -> Result<(), Wrong> {
+    let mut levels = vec![Level::default()];
+    let mut before = "";
+    for token in tokens {
+        let sign = sign_of(token);
+        let is_condition = matches!(sign, "?" | ":") && !matches!(before, "." | "[");
+        before = sign;
+        let mut link = usize::from(!sign.is_empty());
+        if matches!(sign, "(" | "[" | "{") {
+            levels.push(Level::default());
+        } else if matches!(sign, ")" | "]" | "}") && levels.len() > 1 {
+            let inner = levels.pop().map_or(0, |mut level| level.end_chain());
+            // Three more for the nodes of `||`, `&&` and `?:`, which are no links.
+            link = inner.saturating_add(4);
+        }
+        let open = levels.len();
+        let Some(level) = levels.last_mut() else {
+            continue;
+        };
+        // A chain of `&&` or `||` is one node.
+        if is_condition || matches!(sign, "&&" | "||" | ",") {
+            level.end_chain();
+            level.conditions = level.conditions.saturating_add(usize::from(is_condition));
+        } else {
+            level.links = level.links.saturating_add(link);
+        }
+        let chain = level.conditions.saturating_add(level.links);
+        if chain.max(level.peak).saturating_add(open) > MAXIMUM_DEPTH {
+            return Err(Wrong::unsupported("deep nesting"));
+        }
+    }
+    Ok(())
 }
