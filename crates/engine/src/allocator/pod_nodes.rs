@@ -234,7 +234,7 @@ fn meets(requirement: &NodeRequirement, value: Option<&str>) -> Option<bool> {
 mod tests {
     use super::super::tests::{asks, node, terms, world};
     use super::*;
-    use crate::allocator::{Completeness, Placeability, Replacement, SearchBasis, pending_claim};
+    use crate::allocator::{Completeness, Placeability, Replacement, SearchBasis, replacement};
     use crate::model::{
         DeviceSelector, NodeRequirement, NodeTaint, NodeTerm, Scheduling, SliceNodes, SliceTerms,
     };

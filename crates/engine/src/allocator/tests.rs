@@ -5,8 +5,8 @@ mod releases;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    ClaimReallocation, Completeness, NodeFilter, Placeability, Replacement, SearchBasis, parts,
-    pending_claim, same_hardware,
+    ClaimReallocation, Completeness, NodeFilter, Placeability, Replacement, SearchBasis,
+    replacement, same_hardware, siblings,
 };
 use crate::model::{
     Allocation, AllocationResult, AttributeValue, CapacityPolicy, ClaimSource, ClaimSpec,

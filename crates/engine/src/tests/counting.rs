@@ -2,7 +2,7 @@
 
 use super::world::{GPU_0, World, at, one_pod, proposed};
 use crate::model::DriverName;
-use crate::{Counts, claims};
+use crate::{Counts, usage};
 
 const MAINTENANCE: &str = "example.com/maintenance:NoExecute";
 

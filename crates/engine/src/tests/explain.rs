@@ -4,7 +4,7 @@ use super::world::{GPU_0, NOW, World, at, one_pod, proposed};
 use crate::explain::chain::taints_of;
 use crate::explain::{
     Chain, ExplainInput, PendingPod, PodVerdict, Reservation, VerdictChange, alterations,
-    pending_pod,
+    related_objects,
 };
 use crate::model::{
     ClaimSource, ClaimSpec, Controller, DeviceAmount, DeviceClass, RequestKind, Snapshot,

@@ -2,7 +2,7 @@
 
 use super::world::{GPU_0, World, one_pod, proposed};
 use crate::{Origin, Semantics};
-use crate::{devices, select};
+use crate::{devices, selection};
 
 const MAINTENANCE: &str = "example.com/maintenance:NoExecute";
 
