@@ -65,7 +65,7 @@ fn is_for_development() -> bool {
     profile.is_some_and(|folder| folder.ends_with("debug"))
 }
 
-/// The commit that whoever packs this names.
+/// The commit that a packager names.
 fn given() -> Option<Commit> {
     Some(Commit {
         id: variable("DEVICETAINT_COMMIT")?,
@@ -87,7 +87,7 @@ fn packaged() -> Option<Commit> {
 
 /// The commit of the checkout that this is, if it is one.
 fn checked_out() -> Option<Commit> {
-    // A package in a folder of somebody else's checkout is no part of that.
+    // A package in a folder of another checkout is no part of that.
     if !Path::new(".git").exists() {
         return None;
     }

@@ -105,7 +105,7 @@ pub fn after_change(
     }
 }
 
-/// Step for a rule that is lowered to `to`, whoever has changed it meanwhile; `sent` is the rule of the last try.
+/// Step for a rule that is lowered to `to`, also after concurrent changes; `sent` is the rule of the last try.
 pub fn after_downgrade(
     sent: &DeviceTaintRule,
     found: Option<&DeviceTaintRule>,

@@ -21,7 +21,7 @@ pub fn check(program: &Path, words: &[String], messages: &str) {
         for command in pasted(line) {
             assert!(
                 !command.contains(", ") && !command.contains("; "),
-                "nobody can paste {command:?} of {line:?}"
+                "a shell cannot run {command:?} of {line:?}"
             );
             let code = tried(program, &command, &["--server", "https://127.0.0.1:1"]);
             assert_ne!(code, Some(2), "{words:?} advises {command:?}: {line:?}");

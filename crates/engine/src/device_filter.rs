@@ -54,8 +54,8 @@ pub fn filter_devices(
 
 fn all_devices<'a>(snapshot: &'a Snapshot, semantics: &Semantics) -> DeviceTable<'a> {
     // No condition is about taints, and matching rules is most of the work of a table.
-    let nobody = RuleIndex::new(Vec::new(), semantics);
-    DeviceTable::new(&snapshot.slices, &snapshot.claims, &nobody)
+    let no_rules = RuleIndex::new(Vec::new(), semantics);
+    DeviceTable::new(&snapshot.slices, &snapshot.claims, &no_rules)
 }
 
 /// True if the device meets all conditions. One that it does not meet decides, even if others cannot be evaluated.

@@ -102,8 +102,8 @@ async fn pod_is_absent_only_if_the_server_says_so() {
         })
         .await
     };
-    let nobody = encode::list("v1", "Pod", &[], "");
-    server.answer("/api/v1/namespaces/ml/pods", [Answer::ok(nobody)]);
+    let empty = encode::list("v1", "Pod", &[], "");
+    server.answer("/api/v1/namespaces/ml/pods", [Answer::ok(empty)]);
     assert!(read().await.expect("a reading").snapshot.pods.is_empty());
     let claim = encode::claim("pod-1", "node-1", "gpu-0", "pod-1");
     let claim = encode::object("resource.k8s.io/v1", "ResourceClaim", &claim);

@@ -147,7 +147,7 @@ async fn a_watch_that_something_on_the_way_holds_back_becomes_lists() {
     let told = notices.texts().join("\n");
     assert!(told.contains("polling with list"), "{told}");
     server.answer(RULES, [Answer::Silence]);
-    assert!(watched.changed().await.is_err(), "nobody is there any more");
+    assert!(watched.changed().await.is_err(), "the server is gone");
 }
 
 #[tokio::test]
@@ -307,7 +307,7 @@ async fn whoever_may_not_look_for_a_uid_is_told_that_somebody_may_be_left() {
     let (mut watched, _) = watched(&server, 5).await;
     watched.keep_pods(|_| true).await.expect("pods");
     assert_eq!(watched.reading().gaps.len(), 1);
-    assert!(watched.asks_by_name(), "nobody knows whether it is gone");
+    assert!(watched.asks_by_name(), "unknown whether it is gone");
 }
 
 #[tokio::test]
@@ -361,10 +361,10 @@ async fn pods_that_may_not_be_read_are_a_gap() {
 #[tokio::test]
 async fn an_error_of_a_watch_names_what_was_asked_for() {
     let server = Server::start().await;
-    let nobody = Answer::status(401, "Unauthorized", "Unauthorized");
-    server.answer(&watch_of(RULES, "7"), [nobody]);
+    let anonymous = Answer::status(401, "Unauthorized", "Unauthorized");
+    server.answer(&watch_of(RULES, "7"), [anonymous]);
     let (mut watched, _) = watched(&server, 1).await;
-    let error = watched.changed().await.expect_err("nobody");
+    let error = watched.changed().await.expect_err("anonymous");
     assert!(
         matches!(error, ClusterError::Unauthorized { .. }),
         "{error}"

@@ -74,7 +74,7 @@ async fn change(rules: &Rules, change: ObjectChange) -> Result<(), ClusterError>
             assert_ne!(removal, Removal::Requested, "it was read");
             Ok(())
         }
-        ChangeResult::Ended((), _) => panic!("nobody else is there"),
+        ChangeResult::Ended((), _) => panic!("no concurrent change"),
     }
 }
 

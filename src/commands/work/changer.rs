@@ -190,7 +190,7 @@ impl<'a> Changer<'a> {
         Ok(sent.await?.stored)
     }
 
-    /// Lowers the effect of a rule, whoever has changed it meanwhile. The rule before the change that was made, if one was.
+    /// Lowers the effect of a rule, also after concurrent changes. The rule before the change that was made, if one was.
     pub(crate) async fn downgrade(
         &self,
         found: &DeviceTaintRule,

@@ -531,10 +531,10 @@ mod tests {
         impact.pods.clear();
         let semantics = testing::semantics(37);
         let basis = crate::assess::Basis::new(&example.reading, &semantics, testing::now());
-        let nobody = ImpactReport::new(&impact, &basis, &crate::assess::Limits::default());
-        assert_eq!(gaps(&nobody), 0);
+        let empty = ImpactReport::new(&impact, &basis, &crate::assess::Limits::default());
+        assert_eq!(gaps(&empty), 0);
         assert_eq!(
-            nobody.assessment.totals.violated_budget_count.exact(),
+            empty.assessment.totals.violated_budget_count.exact(),
             Some(0)
         );
     }

@@ -38,7 +38,7 @@ describe hard-LANE -o json | answers
 describe hold-LANE | answers
 snapshot | answers
 wait hard-LANE --for observed --timeout 5s | answers
-wait nobody-LANE --for deleted --ignore-not-found --timeout 5s | answers
+wait absent-LANE --for deleted --ignore-not-found --timeout 5s | answers
 wait none-LANE hard-LANE --for deleted --timeout 1s | is refused
 wait hard-LANE --for evicted --timeout 1s --settle 0s | is refused
 add GPU0 GPU1 KEY=new --labels lane=LANE | answers
@@ -58,7 +58,7 @@ remove hold-LANE --yes --others | removes hold
 remove none-LANE hold-LANE hard-LANE --yes --others | removes none hold hard
 remove -l lane=LANE --yes --others | removes none hold hard
 remove GPU0 KEY- --yes --others | removes none
-remove nobody-LANE --ignore-not-found | changes nothing
+remove absent-LANE --ignore-not-found | changes nothing
 remove -l lane=LANE --yes --others --dry-run=server | changes nothing
 remove none-LANE hold-LANE --yes --others -o json | removes none hold
 remove held-LANE --yes --others | removes held

@@ -95,7 +95,7 @@ impl Try<'_> {
             !self.unlucky || code != 1 || self.calm.code == 1,
         );
         if code == 2 || code == 4 {
-            check("whoever refuses changes nothing", self.before == self.after);
+            check("a refusal changes nothing", self.before == self.after);
         }
         if matches!(self.goal, Goal::Nothing | Goal::Refused) {
             check("nothing is changed", self.before == self.after);

@@ -197,7 +197,7 @@ fn with_its_role_every_command_works_and_with_less_one_says_what_is_missing() {
             let flags = format!(" --as=less{flags}");
             assert!(
                 is_noticed(&world, commands, &flags, right),
-                "{role}: nobody misses {}",
+                "{role}: no command misses {}",
                 named(right)
             );
         }

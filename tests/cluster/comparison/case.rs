@@ -87,7 +87,7 @@ fn accepted(mut case: Case, family: Family, now: i64) -> Case {
             }
         }
         if let OwnerSpec::PodGroup(_) = claim.owner {
-            claim.owner = OwnerSpec::Nobody;
+            claim.owner = OwnerSpec::Unowned;
         }
     }
     for pod in &mut case.pods {

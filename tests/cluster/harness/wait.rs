@@ -51,7 +51,7 @@ pub(super) fn runtime() -> &'static Handle {
                 .expect("a runtime can be made");
             sender
                 .send(runtime.handle().clone())
-                .expect("somebody waits for the runtime");
+                .expect("a test waits for the runtime");
             runtime.block_on(pending::<()>());
         });
         receiver.recv().expect("the thread sends the runtime")

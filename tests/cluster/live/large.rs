@@ -358,7 +358,7 @@ fn large(mut pod: Value) -> Value {
     pod
 }
 
-#[expect(clippy::print_stderr, reason = "somebody waits for the table")]
+#[expect(clippy::print_stderr, reason = "the table is the result")]
 pub(crate) fn say(line: &str) {
     eprintln!("{line}");
 }

@@ -103,7 +103,7 @@ fn a_real_kubelet_says_what_is_in_use_and_what_is_safe_to_pull() {
     let mut bench = Bench::start(plane);
     is_nobodys_kubelet(&bench);
     bench.run_pod("watcher", |pod| watcher(pod, bench.node.name()));
-    assert_eq!(against(&bench), [""; 0], "nobody uses a device");
+    assert_eq!(against(&bench), [""; 0], "no device is in use");
     bench.run_pod("train", shared);
     let listed = data(&asked(&bench, &["list"]));
     let held = bench.held();
@@ -124,11 +124,11 @@ fn a_real_kubelet_says_what_is_in_use_and_what_is_safe_to_pull() {
     );
 
     assert_eq!(against(&bench), ["InUse", "InUse", "Claimed"], "by both");
-    let other = asked(&bench, &["check", "--node", "node-of-somebody-else"]);
+    let other = asked(&bench, &["check", "--node", "another-node"]);
     let message = String::from_utf8_lossy(&other.stderr).into_owned();
     assert_eq!(other.status.code(), Some(2), "{message}");
     assert!(
-        message.contains("not the kubelet of node node-of-somebody-else"),
+        message.contains("not the kubelet of node another-node"),
         "{message}"
     );
 
@@ -153,11 +153,11 @@ fn is_nobodys_kubelet(bench: &Bench<'_>) {
             .all(|(_, codes)| codes == &["NodeNotVerified"]),
         "{devices:?}"
     );
-    let other = asked(bench, &["check", "--node", "node-of-nobody"]);
+    let other = asked(bench, &["check", "--node", "no-such-node"]);
     let message = String::from_utf8_lossy(&other.stderr).into_owned();
     assert_eq!(other.status.code(), Some(1), "{message}");
     assert!(
-        message.contains("no device on node node-of-nobody"),
+        message.contains("no device on node no-such-node"),
         "{message}"
     );
 }

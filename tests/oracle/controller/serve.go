@@ -79,7 +79,7 @@ func writeLines(output io.Writer, answers <-chan chan []byte) error {
 	for answer := range answers {
 		line := append(<-answer, '\n')
 		if firstError != nil {
-			continue // Drain, so that nobody blocks.
+			continue // Drain, so that no sender blocks.
 		}
 		if _, err := output.Write(line); err != nil {
 			firstError = fmt.Errorf("write answer: %w", err)

@@ -87,7 +87,7 @@ fn chosen(reading: &Reading, semantics: &Semantics) -> Option<(RoomSet, BTreeSet
     let (uids, names): (Vec<Uid>, Vec<String>) = others
         .map(|pod| (pod.uid.clone(), pod.name.name.to_string()))
         .unzip();
-    let nobody = BTreeSet::new();
+    let none = BTreeSet::new();
     let reserved = BTreeSet::new();
     let question = RoomQuestion {
         waiting: PendingClaim {
@@ -102,7 +102,7 @@ fn chosen(reading: &Reading, semantics: &Semantics) -> Option<(RoomSet, BTreeSet
             },
         },
         evictable: &uids,
-        leaving: &nobody,
+        leaving: &none,
         reserved: &reserved,
     };
     let cost = |set: &[usize]| RoomCost {

@@ -74,7 +74,7 @@ pub struct TolerationSpec {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OwnerSpec {
-    Nobody,
+    Unowned,
     Pod(u8),
     /// A pod of that name which has since been replaced.
     FormerPod(u8),

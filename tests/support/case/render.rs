@@ -47,7 +47,7 @@ impl Case {
 
     fn claim(&self, place: usize, spec: &ClaimSpec) -> Value {
         let owner = match spec.owner {
-            OwnerSpec::Nobody => None,
+            OwnerSpec::Unowned => None,
             OwnerSpec::Pod(pod) => Some(
                 json!({"apiVersion": "v1", "kind": "Pod", "name": pod_name(pod), "uid": pod_uid(pod), "controller": true}),
             ),

@@ -148,7 +148,7 @@ fn any_rule(family: Family) -> impl Strategy<Value = RuleSpec> {
 
 fn any_claim(family: Family) -> impl Strategy<Value = ClaimSpec> {
     let owner = prop_oneof![
-        3 => Just(OwnerSpec::Nobody),
+        3 => Just(OwnerSpec::Unowned),
         3 => (0u8..7).prop_map(OwnerSpec::Pod),
         1 => (0u8..7).prop_map(OwnerSpec::FormerPod),
         1 => (0u8..2).prop_map(OwnerSpec::PodGroup),

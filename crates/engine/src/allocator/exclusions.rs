@@ -236,7 +236,7 @@ impl<'s, 'a> ExclusionFinder<'s, 'a> {
             own: &self.nothing,
         };
         let is_free = |usage| is_free(choice, pool, place, usage, self.state);
-        let (nobody, usage) = (usage(&self.nothing), usage(&self.all));
+        let (unused, usage) = (usage(&self.nothing), usage(&self.all));
         match is_free(usage) {
             Candidacy::Yes => None,
             Candidacy::Perhaps => {
@@ -244,7 +244,7 @@ impl<'s, 'a> ExclusionFinder<'s, 'a> {
                 Some(Exclusion::Unknown(why.to_owned()))
             }
             // A further share of a device in use may be free even where the first would not be.
-            Candidacy::No if is_free(nobody) == Candidacy::No => Some(Exclusion::TooSmall),
+            Candidacy::No if is_free(unused) == Candidacy::No => Some(Exclusion::TooSmall),
             Candidacy::No => {
                 let identity = self.state.at(place).identity;
                 let device = self.state.at(place).device;

@@ -36,7 +36,7 @@ fn condition_counts_only_for_the_current_state_and_while_pods_are_left() {
         ("evicting", rule("True", 2), 1, EvictionStatus::Yes),
         ("done", rule("False", 2), 0, EvictionStatus::No),
         ("earlier", rule("False", 1), 0, EvictionStatus::Outdated),
-        ("nobody left", rule("True", 2), 0, EvictionStatus::Leftover),
+        ("no pod left", rule("True", 2), 0, EvictionStatus::Leftover),
         ("unknown", rule("Unknown", 2), 1, EvictionStatus::Unknown),
     ] {
         assert_eq!(EvictionStatus::of(&rule, pods), expected, "{name}");

@@ -389,7 +389,7 @@ fn devices_are_idle_when_no_claim_holds_them_for_the_settle_time() {
         assert_eq!(seen.step, until(60), "{effect}");
         assert_eq!(seen.open, [OpenCondition::Held(&holders[0])]);
         assert_eq!(step(&mut wait, &quiet(&rules), 5), until(15));
-        assert_eq!(step(&mut wait, &held, 9), until(60), "somebody came");
+        assert_eq!(step(&mut wait, &held, 9), until(60), "a pod came");
         assert_eq!(step(&mut wait, &quiet(&rules), 20), until(30));
         assert_eq!(step(&mut wait, &quiet(&rules), 30), WaitStep::Met);
     }

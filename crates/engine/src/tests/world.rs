@@ -275,11 +275,11 @@ pub fn facts<'s>(
     snapshot: &'s Snapshot,
     nodes: &'s BTreeMap<NodeName, NodeHealth>,
 ) -> TerminationFacts<'s> {
-    static NOBODY: LazyLock<Publishers> = LazyLock::new(Publishers::default);
+    static NONE: LazyLock<Publishers> = LazyLock::new(Publishers::default);
     TerminationFacts {
         claims: &snapshot.claims,
         nodes,
-        publishers: &NOBODY,
+        publishers: &NONE,
     }
 }
 
