@@ -21,7 +21,6 @@ mod browser;
 mod case;
 #[path = "support/debian.rs"]
 mod debian;
-mod differential;
 mod engines;
 #[path = "cluster/harness/mod.rs"]
 mod harness;
