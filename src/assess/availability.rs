@@ -206,7 +206,7 @@ pub fn device_plugin_warning(
         code: "device-plugin-too",
         message: format!(
             "a device plugin may offer the same hardware ({}): pods that use it have no claim, so no taint evicts them or keeps them off",
-            few(&offered.collect::<Vec<String>>())
+            few(offered.collect::<Vec<String>>())
         ),
         fix: Some(format!(
             "to list the pods of a node, use `kubectl get pods --all-namespaces --field-selector spec.nodeName={first}`"

@@ -3,7 +3,7 @@
 //! ```text
 //! flags, kubeconfig ─▶ Connection ─▶ ApiClient ─▶ discover ─▶ Served ─▶ read_devices ─▶ read_pods ─┐
 //! names of files ─▶ FileSource ─▶ read ────────────────────────────────────────────────────────────┴▶ Reading
-//! Served ─▶ read_everything ─▶ Saved ─▶ Redaction ─▶ Destination
+//! Served ─▶ read_everything ─▶ Saved ─▶ Destination
 //! ```
 //!
 //! Both give a [`Reading`](crate::model::Reading): the facts, their time and version as far as they
@@ -34,8 +34,7 @@ pub use connection::{Connection, ConnectionOptions, DEFAULT_REQUEST_TIMEOUT, Env
 pub use discovery::{ServedKinds, discover, served_kinds, with_admission};
 pub use error::{ClusterError, Server};
 pub use files::{
-    FileSource, InputError, Limits, Manifests, SavedNotes, read, read_manifests, read_saved,
-    read_with_rules,
+    FileSource, InputError, Limits, Manifests, SavedNotes, read, read_manifests, read_with_rules,
 };
 pub use observer::Traffic;
 pub use observer::{Event, Observer, Silent};
@@ -49,7 +48,7 @@ pub use read::{
     read_places, read_pods, read_pods_and_disruption_inputs, read_workloads, rule_events,
     slices_of_nodes,
 };
-pub use save::{Destination, Existing, Redaction, RedactionError, SaveError, to_json};
+pub use save::{Destination, Existing, SaveError, to_json};
 pub use watch::Watched;
 pub use write::{
     AccessQuery, ChangeDoubt, ChangeResult, ConflictAction, Known, Listed, ObjectChange,

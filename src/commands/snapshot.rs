@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::context::Context;
-use super::work::connect::{connect, failed, read_instead};
-use crate::cluster::{self, Destination, Existing, Redaction, SaveError, Saved, SavedNotes};
+use super::work::connect::{connect, failed};
+use crate::cluster::{self, Destination, Existing, SaveError, Saved, SavedNotes};
 use crate::decide::version::older_version;
 use crate::error::{ExitStatus, Failure};
 use crate::report::metadata;
@@ -13,27 +13,13 @@ use crate::report::metadata;
 ///
 /// Writes one Kubernetes List: ResourceSlices, ResourceClaims and their templates, DeviceTaintRules, DeviceClasses,
 /// nodes, PodDisruptionBudgets, the pods that use a claim, and their workloads and pod groups. The format is JSON, or
-/// YAML if FILENAME ends in .yaml or .yml. If .gz follows, as in cluster.json.gz, the file is compressed. Without
-/// --redact, a preview of the file gives the same result as a live preview. A file written with -o is readable only
-/// by its owner.
+/// YAML if FILENAME ends in .yaml or .yml. If .gz follows, as in cluster.json.gz, the file is compressed. A preview of
+/// the file gives the same result as a live preview.
 ///
-/// With --redact, the names of objects, pools and devices, and the keys and values of labels, are replaced by hashes.
-/// The hashes differ from run to run. All device attributes are removed. CEL expressions are removed unless they use
-/// only device.driver and device.allowMultipleAllocations. If a claim has constraints, or if an expression of the
-/// claim or of its DeviceClass was removed, a preview of the file cannot tell whether the claim can be reallocated.
-/// Fields that a preview does not use, such as container images, are removed, too.
-///
-/// The following is not replaced: times, driver names, the keys and values of device taints and tolerations, and
-/// namespaces and PriorityClasses with the names `default`, `kube-*` and `system-*`.
+/// Pods are saved with all fields, also environment variables. A file written with -o is readable only by its owner.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct SnapshotArgs {
-    /// Read these files instead of the cluster: a file, a directory, or `-` for stdin; repeatable
-    ///
-    /// For example, to redact a kubectl dump.
-    #[arg(long, value_name = "FILENAME", help_heading = "Source")]
-    from: Vec<PathBuf>,
-
     /// File to write; default or `-`: standard output
     #[arg(short, long, value_name = "FILENAME", help_heading = "Output")]
     output: Option<PathBuf>,
@@ -41,33 +27,18 @@ pub(super) struct SnapshotArgs {
     /// Replace the file if it exists
     #[arg(long, requires = "output", help_heading = "Output")]
     force: bool,
-
-    /// Replace names with hashes, and remove everything that is not needed
-    #[arg(long, help_heading = "Output")]
-    redact: bool,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   # Save a cluster, and read the snapshot elsewhere
   kubectl devicetaint snapshot -o cluster.json.gz
-  kubectl devicetaint devices --from cluster.json.gz
-
-  # Hide names before sharing
-  kubectl devicetaint snapshot --redact > cluster.json
-
-  # The same from an existing dump
-  kubectl devicetaint snapshot --redact --from must-gather -o cluster.json.gz";
+  kubectl devicetaint devices --from cluster.json.gz";
 
 pub(super) async fn run(args: SnapshotArgs, context: &Context) -> Result<ExitStatus, Failure> {
     // A file that cannot be written is found before a large cluster is read.
     let destination = args.destination()?;
-    let (saved, notes) = args.gather(context).await?;
-    let saved = if args.redact {
-        Redaction::random().and_then(|redaction| redaction.redact(saved))?
-    } else {
-        saved
-    };
+    let (saved, notes) = gather(context).await?;
     context.printer.progress().finish();
     for line in metadata::lines(&saved.warnings, &saved.gaps) {
         context.printer.warn(&line);
@@ -86,26 +57,23 @@ pub(super) async fn run(args: SnapshotArgs, context: &Context) -> Result<ExitSta
     Ok(ExitStatus::Success)
 }
 
-impl SnapshotArgs {
-    /// All that is to be saved, from the files that were named or from the cluster.
-    async fn gather(&self, context: &Context) -> Result<(Saved, SavedNotes), Failure> {
-        if !self.from.is_empty() {
-            return read_instead(&self.from, context, cluster::read_saved).await;
-        }
-        let live = connect(context).await?;
-        let mut saved = cluster::read_everything(&live.client, &live.served)
-            .await
-            .map_err(failed)?;
-        saved.warnings.extend(older_version(&live.semantics(None)?));
-        let notes = SavedNotes {
-            observed_at: live.client.server_time(),
-            server_version: live.served.git_version.clone(),
-        };
-        context.printer.progress().finish();
-        live.tell(&context.printer);
-        Ok((saved, notes))
-    }
+/// All that is to be saved.
+async fn gather(context: &Context) -> Result<(Saved, SavedNotes), Failure> {
+    let live = connect(context).await?;
+    let mut saved = cluster::read_everything(&live.client, &live.served)
+        .await
+        .map_err(failed)?;
+    saved.warnings.extend(older_version(&live.semantics(None)?));
+    let notes = SavedNotes {
+        observed_at: live.client.server_time(),
+        server_version: live.served.git_version.clone(),
+    };
+    context.printer.progress().finish();
+    live.tell(&context.printer);
+    Ok((saved, notes))
+}
 
+impl SnapshotArgs {
     fn destination(&self) -> Result<Option<(PathBuf, Destination)>, Failure> {
         let path = self.output.as_deref();
         let Some(path) = path.filter(|path| *path != Path::new("-")) else {

@@ -110,7 +110,9 @@ async fn since_1_38_a_toleration_without_effect_keeps_the_pods_of_a_live_cluster
         assert!(outcome.is_ok(), "{outcome:?} {}", run.stderr.text());
         assert_eq!(text.contains("evicts 1 of 1 pod"), evicted, "{text}");
         let run = Run::on(&server);
-        let outcome = run.of("explain pod/p1 -n a gpu.x.io/n1/gpu-0 a.io/m:NoExecute").await;
+        let outcome = run
+            .of("explain pod/p1 -n a gpu.x.io/n1/gpu-0 a.io/m:NoExecute")
+            .await;
         let text = run.stdout.text();
         assert!(outcome.is_ok(), "{outcome:?} {}", run.stderr.text());
         assert_eq!(text.contains("scheduling only"), evicted, "{text}");

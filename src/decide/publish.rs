@@ -211,7 +211,7 @@ pub fn check(
     if let Some(failure) = failure(Some(false), true, differs) {
         return Err(failure.hint(
             "please report the difference, with the file that this command writes: kubectl devicetaint \
-            snapshot --redact -o FILE",
+            snapshot -o FILE",
         ));
     }
     let seconds = patience.as_secs();

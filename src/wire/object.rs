@@ -20,7 +20,7 @@ macro_rules! objects {
         $(#[$facts:meta])*
         $kind:ident in $field:ident {
             versions: [ $($version:tt)* ],
-            $(workload: $fill:ident($pods:ident),)? $(redacted: $redacted:expr,)?
+            $(workload: $fill:ident($pods:ident),)?
             spelled: $($columns:tt)*
         }
     )*) => {

@@ -314,7 +314,7 @@ macro_rules! scaled {
         $(#[$facts:meta])*
         $kind:ident in $field:ident {
             versions: [ $($version:tt)* ],
-            $(workload: $fill:ident($pods:ident),)? $(redacted: $redacted:expr,)?
+            $(workload: $fill:ident($pods:ident),)?
             spelled: $($columns:tt)*
         }
     )*) => {

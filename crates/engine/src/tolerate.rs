@@ -212,7 +212,7 @@ impl TaintedDevice<'_> {
     }
 
     fn is_refused_by(&self, expression: &str) -> bool {
-        let Ok(expression) = DeviceExpression::stored(expression) else {
+        let Ok(expression) = DeviceExpression::compile(expression) else {
             return false;
         };
         let verdict = match self.device {

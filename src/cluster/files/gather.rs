@@ -50,7 +50,6 @@ impl SnapshotBuilder {
         for item in self.items {
             if let Some(object) = item.written {
                 written.push(SerializedObject {
-                    kind: item.object.kind(),
                     name: item.object.name(),
                     object: *object,
                 });
@@ -64,7 +63,6 @@ impl SnapshotBuilder {
 /// An object as it is written, with all its fields.
 #[derive(Debug)]
 pub(crate) struct SerializedObject {
-    pub(crate) kind: Kind,
     /// With the namespace, where there is one.
     pub(crate) name: String,
     pub(crate) object: Value,

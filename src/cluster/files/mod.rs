@@ -12,7 +12,7 @@ mod tests;
 
 pub use gather::SavedNotes;
 pub use read::{Manifests, read_manifests};
-pub use read::{read, read_saved, read_with_rules};
+pub use read::{read, read_with_rules};
 pub use sources::FileSource;
 pub use sources::InputError;
 pub use sources::Limits;

@@ -5,20 +5,16 @@ use std::io::Read;
 
 use jiff::Timestamp;
 use serde_json::Value;
-use serde_json::value::{RawValue, to_raw_value};
 
 use super::bytes::{self, Content};
 use super::gather::{
-    NewestTime, SavedNotes, SerializedObject, SnapshotBuilder, gaps, missing_pods, notes,
-    version_of,
+    NewestTime, SerializedObject, SnapshotBuilder, gaps, missing_pods, notes, version_of,
 };
 use super::sources::{FileSource, InputError, InputFile, InputOrigin, Limits};
-use crate::cluster::read::everything::{Saved, SavedList};
 use crate::model::{
-    Affects, DeviceTaintRule, Effect, Gap, Kind, Minor, Need, Reading, ResourceClaim, Saving,
-    Source, Warning,
+    DeviceTaintRule, Effect, Kind, Minor, Need, Reading, ResourceClaim, Source, Warning,
 };
-use crate::wire::{DecodeError, Decoded, Documents, Fact, ListHeader, TypeMeta, versions_of};
+use crate::wire::{DecodeError, Decoded, Documents, Fact, ListHeader, TypeMeta};
 
 /// Reads all of `sources` as one cluster. `stdin` is read where `-` was given.
 ///
@@ -49,83 +45,6 @@ pub fn read_with_rules(
     let (reading, written) = input.reading(&named(sources))?;
     let by_name = written.into_iter().map(|rule| (rule.name, rule.object));
     Ok((reading, by_name.collect()))
-}
-
-/// Reads all of `sources` as one cluster, to be saved again: every object of interest with all its
-/// fields.
-///
-/// # Errors
-///
-/// As [`read`].
-pub fn read_saved(
-    sources: &[FileSource],
-    stdin: &mut dyn Read,
-    limits: &Limits,
-) -> Result<(Saved, SavedNotes), InputError> {
-    let saved_kinds = Kind::ALL.into_iter();
-    let kept: Vec<Kind> = saved_kinds
-        .filter(|kind| kind.saving() == Saving::Always)
-        .collect();
-    let input = Input::of(sources, stdin, limits, &kept)?;
-    let server_version = input.server_version.clone();
-    let (reading, written) = input.reading(&named(sources))?;
-    let notes = SavedNotes {
-        observed_at: reading.observed_at,
-        server_version,
-    };
-    Ok((saved(reading, written), notes))
-}
-
-/// The objects by kind and version of their API, as a server would have given them.
-fn saved(reading: Reading, written: Vec<SerializedObject>) -> Saved {
-    let mut lists: BTreeMap<(Kind, &'static str), Vec<Box<RawValue>>> = BTreeMap::new();
-    for SerializedObject { kind, object, .. } in written {
-        let version = versions_of(kind).find(|version| object["apiVersion"] == version.api_version);
-        // A decoded object is at one of the versions, and is JSON.
-        if let (Some(version), Ok(item)) = (version, to_raw_value(&without_managers(object))) {
-            let list = lists.entry((kind, version.api_version)).or_default();
-            list.push(item);
-        }
-    }
-    let resource_version = |kind: Kind| reading.resource_versions.get(kind.plural());
-    let list = |((kind, api_version), items)| SavedList {
-        kind,
-        api_version,
-        resource_version: resource_version(kind).cloned().unwrap_or_default(),
-        items,
-    };
-    // Optional kinds are no gaps of their users, but of a file that says what it has.
-    let mut gaps = reading.gaps.clone();
-    let named = reading.snapshot.named_workloads();
-    let kinds = Kind::ALL.into_iter();
-    for kind in kinds.filter(|kind| kind.saving() == Saving::Always) {
-        if gaps.iter().any(|gap| gap.what == kind.plural()) {
-            continue;
-        }
-        let is_named = !kind.is_workload() || named.contains_key(&kind);
-        gaps.extend(reading.without(kind).map(|gap| Gap {
-            // No pod would be told of another workload if it were there.
-            affects: if is_named {
-                gap.affects
-            } else {
-                Affects::Nothing
-            },
-            ..gap
-        }));
-    }
-    Saved {
-        lists: lists.into_iter().map(list).collect(),
-        warnings: reading.warnings,
-        gaps,
-    }
-}
-
-/// The object without what only a server needs.
-fn without_managers(mut object: Value) -> Value {
-    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-        metadata.remove("managedFields");
-    }
-    object
 }
 
 fn named(sources: &[FileSource]) -> String {

@@ -1,8 +1,5 @@
-//! Keeps what was read, as a file that `--from` takes: whole or not at all, and redacted on request.
+//! Keeps what was read, as a file that `--from` takes: whole or not at all.
 
 mod file;
-mod redact;
-mod redaction_rules;
 
 pub use file::{Destination, Existing, SaveError, to_json};
-pub use redact::{Redaction, RedactionError};

@@ -208,7 +208,7 @@ pub(crate) async fn manifests(
     let Manifests { rules, skipped } = read_files(files, cluster::read_manifests).await?;
     let kinds: BTreeSet<String> = skipped.into_iter().map(|(_, kind)| kind).collect();
     if !kinds.is_empty() {
-        let kinds = few(&Vec::from_iter(kinds));
+        let kinds = few(Vec::from_iter(kinds));
         context
             .printer
             .note(&format!("other kinds are skipped: {kinds}"));

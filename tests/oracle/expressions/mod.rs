@@ -44,7 +44,7 @@ fn of_engine(compiled: Result<&DeviceExpression, &ExpressionError>, of: &Subject
         Err(ExpressionError::Compile { .. } | ExpressionError::TooLong { .. }) => {
             Verdict::DoesNotCompile
         }
-        Err(ExpressionError::Unsupported { .. } | ExpressionError::Redacted) => Verdict::Unsaid,
+        Err(ExpressionError::Unsupported { .. }) => Verdict::Unsaid,
     }
 }
 

@@ -386,7 +386,7 @@ impl<'a> ExpressionCache<'a> {
         let place = ExpressionPlace(u32::try_from(compiled.len()).unwrap_or(u32::MAX));
         // The scheduler compiles with everything that stored expressions may use, whatever version or gate admitted
         // them.
-        compiled.push(DeviceExpression::stored(text));
+        compiled.push(DeviceExpression::compile(text));
         self.places.borrow_mut().insert(text, place);
         place
     }
@@ -436,7 +436,6 @@ fn unknown(error: &ExpressionError) -> Unknown {
         ExpressionError::TooLong { .. }
         | ExpressionError::Compile { .. }
         | ExpressionError::Unsupported { .. }
-        | ExpressionError::Redacted
         | ExpressionError::Unpublished => why.into(),
     }
 }

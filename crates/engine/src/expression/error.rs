@@ -60,9 +60,6 @@ pub enum ExpressionError {
         /// Construct that it uses.
         construct: String,
     },
-    /// It was taken out of a snapshot, with what it selected.
-    #[error("the expression was removed when the snapshot was redacted")]
-    Redacted,
     /// It depends on attributes of a device that no driver publishes.
     #[error("the attributes of the device are unknown: no driver publishes it")]
     Unpublished,

@@ -6,7 +6,7 @@ use super::evaluate::Evaluation;
 use super::parser::parse;
 use super::syntax::{Access, Attribute, Catalogue, Expr};
 use super::value::{Map, Outcome, Quantity, Value, Version};
-use crate::model::{AttributeValue, Device, DriverName, REDACTED};
+use crate::model::{AttributeValue, Device, DriverName};
 use litemap::LiteMap;
 use std::sync::Arc;
 
@@ -167,19 +167,6 @@ impl DeviceExpression {
         Ok(Self {
             root: Arc::new(parsed),
         })
-    }
-
-    /// As [`DeviceExpression::compile`], for what an object of a cluster or of a snapshot says.
-    ///
-    /// # Errors
-    ///
-    /// [`ExpressionError::Redacted`] where a snapshot has [`REDACTED`] in its place, which is no text that
-    /// an API server takes; else as [`DeviceExpression::compile`].
-    pub fn stored(text: &str) -> Result<Self, ExpressionError> {
-        if text == REDACTED {
-            return Err(ExpressionError::Redacted);
-        }
-        Self::compile(text)
     }
 
     /// Returns whether the expression selects `device`.

@@ -117,9 +117,6 @@ pub struct ResourceClaimTemplate {
     pub spec: Arc<ClaimSpec>,
 }
 
-/// Replacement of an expression in a redacted snapshot.
-pub const REDACTED: &str = "redacted";
-
 /// The spec of a claim.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ClaimSpec {

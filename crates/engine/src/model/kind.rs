@@ -18,7 +18,6 @@ use super::snapshot::Affects;
 ///   Kubernetes that has it; and the first that has it no longer, where that is known
 /// - `workload`, of kinds that make or group pods alone: the function of `wire` that reads how many pods there are,
 ///   and [`PodRoles`]
-/// - `redacted`, of kinds that a redacted snapshot keeps: the fields that it keeps, which `cluster` defines
 /// - `spelled`: the kind, as it is spelled in objects
 /// - `plural`: the resource, as it is spelled in URLs and permissions, with its group where another group
 ///   has one of the same name
@@ -43,7 +42,6 @@ macro_rules! for_each_kind {
                     "resource.k8s.io/v1", 34, None;
                     "resource.k8s.io/v1beta2", 33, Some(39);
                 ],
-                redacted: SLICE,
                 spelled: "ResourceSlice", plural: "resourceslices", group: "resource.k8s.io", scope: Cluster,
                 // Since 1.35 a rule reaches what claims hold without any slice; for versions before see
                 // `Semantics::affects` in `engine`.
@@ -57,7 +55,6 @@ macro_rules! for_each_kind {
                     "resource.k8s.io/v1", 34, None;
                     "resource.k8s.io/v1beta2", 33, Some(39);
                 ],
-                redacted: CLAIM,
                 spelled: "ResourceClaim", plural: "resourceclaims", group: "resource.k8s.io", scope: Namespace,
                 need: Always, affects: Evictions, read: Protobuf, saved: Always,
                 served: Devices, counted: Claims,
@@ -70,7 +67,6 @@ macro_rules! for_each_kind {
                     "resource.k8s.io/v1beta2", 36, Some(42);
                     "resource.k8s.io/v1alpha3", 33, Some(39);
                 ],
-                redacted: RULE,
                 spelled: "DeviceTaintRule", plural: "devicetaintrules", group: "resource.k8s.io", scope: Cluster,
                 // No server before 1.37 serves rules by default, and one that does not has none.
                 need: WhereServed, affects: Details, read: Json, saved: Always,
@@ -80,7 +76,6 @@ macro_rules! for_each_kind {
             /// The pods that use a claim.
             Pod in pods {
                 versions: [ "v1", 0, None; ],
-                redacted: POD,
                 spelled: "Pod", plural: "pods", group: "", scope: Namespace,
                 need: Always, affects: Evictions, read: Protobuf, saved: Always,
                 served: Always, counted: Pods,
@@ -92,7 +87,6 @@ macro_rules! for_each_kind {
                     "resource.k8s.io/v1", 34, None;
                     "resource.k8s.io/v1beta2", 33, Some(39);
                 ],
-                redacted: CLASS,
                 spelled: "DeviceClass", plural: "deviceclasses", group: "resource.k8s.io", scope: Cluster,
                 need: Optional, affects: Details, read: Protobuf, saved: Always,
                 served: Devices, counted: Nothing,
@@ -109,7 +103,6 @@ macro_rules! for_each_kind {
             /// All nodes.
             Node in nodes {
                 versions: [ "v1", 0, None; ],
-                redacted: NODE,
                 spelled: "Node", plural: "nodes", group: "", scope: Cluster,
                 need: Optional, affects: Details, read: Json, saved: Always,
                 served: Always, counted: Nodes,
@@ -118,7 +111,6 @@ macro_rules! for_each_kind {
             /// All budgets.
             PodDisruptionBudget in budgets {
                 versions: [ "policy/v1", 21, None; ],
-                redacted: BUDGET,
                 spelled: "PodDisruptionBudget", plural: "poddisruptionbudgets", group: "policy", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
                 served: Always, counted: Budgets,
@@ -127,7 +119,7 @@ macro_rules! for_each_kind {
             /// The replica sets above pods of interest.
             ReplicaSet in replica_sets {
                 versions: [ "apps/v1", 9, None; ],
-                workload: replicated(Interchangeable), redacted: workload!("replicaset"),
+                workload: replicated(Interchangeable),
                 spelled: "ReplicaSet", plural: "replicasets", group: "apps", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
                 served: Always, counted: Workloads,
@@ -136,7 +128,7 @@ macro_rules! for_each_kind {
             /// The deployments above pods of interest.
             Deployment in deployments {
                 versions: [ "apps/v1", 9, None; ],
-                workload: deployment(Interchangeable), redacted: workload!("deployment"),
+                workload: deployment(Interchangeable),
                 spelled: "Deployment", plural: "deployments", group: "apps", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
                 served: Always, counted: Workloads,
@@ -145,7 +137,7 @@ macro_rules! for_each_kind {
             /// The stateful sets above pods of interest.
             StatefulSet in stateful_sets {
                 versions: [ "apps/v1", 9, None; ],
-                workload: replicated(Interchangeable), redacted: workload!("statefulset"),
+                workload: replicated(Interchangeable),
                 spelled: "StatefulSet", plural: "statefulsets", group: "apps", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
                 served: Always, counted: Workloads,
@@ -154,7 +146,7 @@ macro_rules! for_each_kind {
             /// The daemon sets above pods of interest.
             DaemonSet in daemon_sets {
                 versions: [ "apps/v1", 9, None; ],
-                workload: daemon(Distinct), redacted: workload!("daemonset"),
+                workload: daemon(Distinct),
                 spelled: "DaemonSet", plural: "daemonsets", group: "apps", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
                 served: Always, counted: Workloads,
@@ -163,7 +155,7 @@ macro_rules! for_each_kind {
             /// The jobs above pods of interest.
             Job in jobs {
                 versions: [ "batch/v1", 2, None; ],
-                workload: job(Distinct), redacted: workload!("job"),
+                workload: job(Distinct),
                 spelled: "Job", plural: "jobs", group: "batch", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
                 served: Always, counted: Workloads,
@@ -172,7 +164,7 @@ macro_rules! for_each_kind {
             /// The cron jobs above pods of interest.
             CronJob in cron_jobs {
                 versions: [ "batch/v1", 21, None; ],
-                workload: none(Distinct), redacted: workload!("cronjob"),
+                workload: none(Distinct),
                 spelled: "CronJob", plural: "cronjobs", group: "batch", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
                 served: Always, counted: Workloads,
@@ -181,7 +173,7 @@ macro_rules! for_each_kind {
             /// The leader worker sets above pods of interest.
             LeaderWorkerSet in leader_worker_sets {
                 versions: [ "leaderworkerset.x-k8s.io/v1", 0, None; ],
-                workload: leader_workers(Distinct), redacted: workload!("leaderworkerset"),
+                workload: leader_workers(Distinct),
                 spelled: "LeaderWorkerSet", plural: "leaderworkersets", group: "leaderworkerset.x-k8s.io", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
                 served: ByController, counted: Workloads,
@@ -190,7 +182,7 @@ macro_rules! for_each_kind {
             /// The job sets above pods of interest.
             JobSet in job_sets {
                 versions: [ "jobset.x-k8s.io/v1alpha2", 0, None; ],
-                workload: none(Distinct), redacted: workload!("jobset"),
+                workload: none(Distinct),
                 spelled: "JobSet", plural: "jobsets", group: "jobset.x-k8s.io", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
                 served: ByController, counted: Workloads,
@@ -199,7 +191,7 @@ macro_rules! for_each_kind {
             /// The groups of pods of interest; only since 1.37.
             PodGroup in pod_groups {
                 versions: [ "scheduling.k8s.io/v1beta1", 37, None; ],
-                workload: group(Distinct), redacted: workload!("podgroup"),
+                workload: group(Distinct),
                 spelled: "PodGroup", plural: "podgroups", group: "scheduling.k8s.io", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
                 served: PodGroups, counted: Workloads,
@@ -208,7 +200,7 @@ macro_rules! for_each_kind {
             /// The groups of pods of interest, of the coscheduling plugin, which is another API.
             CoschedulingPodGroup in coscheduling_pod_groups {
                 versions: [ "scheduling.x-k8s.io/v1alpha1", 0, None; ],
-                workload: coscheduled(Distinct), redacted: workload!("podgroup"),
+                workload: coscheduled(Distinct),
                 spelled: "PodGroup", plural: "podgroups.scheduling.x-k8s.io", group: "scheduling.x-k8s.io", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
                 served: ByController, counted: Workloads,
@@ -220,7 +212,6 @@ macro_rules! for_each_kind {
                     "resource.k8s.io/v1", 34, None;
                     "resource.k8s.io/v1beta2", 33, Some(39);
                 ],
-                redacted: TEMPLATE,
                 spelled: "ResourceClaimTemplate", plural: "resourceclaimtemplates", group: "resource.k8s.io", scope: Namespace,
                 need: Optional, affects: Details, read: Protobuf, saved: Always,
                 served: Devices, counted: Nothing,
@@ -386,7 +377,7 @@ macro_rules! kinds {
         $(#[$facts:meta])*
         $kind:ident in $field:ident {
             versions: [ $($version:tt)* ],
-            $(workload: $fill:ident($pods:ident),)? $(redacted: $redacted:expr,)?
+            $(workload: $fill:ident($pods:ident),)?
             spelled: $spelled:literal, plural: $plural:literal, group: $group:literal, scope: $scope:ident,
             need: $need:ident, affects: $affects:ident, read: $read:ident, saved: $saved:ident,
             served: $served:ident, counted: $counted:ident,

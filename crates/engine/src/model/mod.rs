@@ -30,7 +30,7 @@ pub use budget::{
 pub use claim::{
     Allocation, AllocationResult, ClaimInUse, ClaimSpec, ConstraintRule, ConsumerReference,
     ContainerInUse, Controller, DeviceAmount, DeviceConstraint, DeviceRequest, InUse,
-    PluginDevices, PodInUse, PreparedClaim, REDACTED, RequestKind, RequestTerms, ResourceClaim,
+    PluginDevices, PodInUse, PreparedClaim, RequestKind, RequestTerms, ResourceClaim,
     ResourceClaimTemplate, UsedDevice,
 };
 pub use count::{Count, UNKNOWN};

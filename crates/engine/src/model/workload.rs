@@ -165,7 +165,7 @@ macro_rules! workloads {
         $(#[$facts:meta])*
         $kind:ident in $field:ident {
             versions: [ $($version:tt)* ],
-            $(workload: $fill:ident($pods:ident),)? $(redacted: $redacted:expr,)?
+            $(workload: $fill:ident($pods:ident),)?
             spelled: $($columns:tt)*
         }
     )*) => {
