@@ -22,7 +22,10 @@ fuzz_target!(|text: &str| {
         name: "gpu-0".into(),
         node: None,
         taints: Vec::new(),
-        attributes: attributes.map(|(name, value)| (name.into(), value)).into_iter().collect(),
+        attributes: attributes
+            .map(|(name, value)| (name.into(), value))
+            .into_iter()
+            .collect(),
         capacity: [("memory".into(), "80Gi".into())].into_iter().collect(),
         terms: None,
         allow_multiple_allocations: false,

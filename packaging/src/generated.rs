@@ -16,10 +16,7 @@ fn files(project: &Project, release: &Option<Release>) -> Vec<(&'static str, Str
         // Path that `kubectl krew index add` looks for in a repository.
         ("plugins/devicetaint.yaml", manifest),
         // Path that `brew tap` looks for in a repository.
-        (
-            "Formula/kubectl-devicetaint.rb",
-            formula(project, release),
-        ),
+        ("Formula/kubectl-devicetaint.rb", formula(project, release)),
         ("flake.nix", flake(project, release)),
     ]
 }
