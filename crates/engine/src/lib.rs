@@ -14,9 +14,11 @@
 //! | Preview: the verdicts on pods if the proposed taints were there | [`preview()`] |
 //! | Why is a pod evicted, or not? | [`explain`] |
 //! | Devices that proposed taints select | [`selection()`] |
+//! | Devices that meet conditions, such as expressions in CEL | [`device_filter`], [`expression`] |
 //! | PodDisruptionBudgets that the evictions would violate | [`disruption()`] |
 //! | Model of the scheduler's structured allocator: whether claims that lose their devices can be reallocated | [`allocator`] |
 //! | Workloads of evicted pods, and how many ready pods they keep | [`workloads()`] |
+//! | Reactions of Jobs to lost pods | [`job_fate`] |
 //! | Devices of the cluster with their users, open partitions, and pods beside tainted devices | [`inventory`] |
 //! | Published devices, and those known from claims alone | [`devices`](mod@devices) |
 //! | The condition `EvictionInProgress` that the controller would write | [`condition`] |
