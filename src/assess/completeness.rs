@@ -178,15 +178,6 @@ impl<'a> Basis<'a> {
             now,
         })
     }
-
-    /// This basis, if Kubernetes behaved as `semantics` say.
-    #[must_use]
-    pub fn with_semantics(self, semantics: &'a Semantics) -> Self {
-        Self(DeviceBasis {
-            semantics,
-            ..self.0
-        })
-    }
 }
 
 impl<'a> Deref for Basis<'a> {

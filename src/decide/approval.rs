@@ -205,7 +205,7 @@ pub enum NeededAnswer {
     Yes,
     /// The number of pods, typed.
     Pods(usize),
-    /// The word [`UNKNOWN`], typed.
+    /// The word `UNKNOWN`, typed.
     Unknown,
 }
 

@@ -16,7 +16,7 @@
 //! that the rule need not evict, but has to keep new pods off.
 //!
 //! A pod that was at work when it was seen last, and is gone, was deleted by force: the API shows its devices as free,
-//! and its node was not seen to release them. A wait that has seen that is not met; see [`super::forced_deletions`].
+//! and its node was not seen to release them. A wait that has seen that is not met; see [`super::holders`].
 //!
 //! Upstream: KEP-5055 on the scheduler's race, `updateRule` in `device_taint_eviction.go` on the
 //! condition, which says nothing about pods that terminate.

@@ -326,12 +326,12 @@ pub type Rules = Objects<DeviceTaintRule>;
 /// A rule as the server has it.
 pub type StoredRule = Stored<DeviceTaintRule>;
 
-/// Reads devices as [`read_devices`](super::read_devices) does, with the rules as they are served, by name, from the
+/// Reads devices as [`read_devices`](crate::cluster::read_devices) does, with the rules as they are served, by name, from the
 /// list that the reading is made from, and why others of it cannot be understood.
 ///
 /// # Errors
 ///
-/// As [`read_devices`](super::read_devices), and when the rules cannot be read.
+/// As [`read_devices`](crate::cluster::read_devices), and when the rules cannot be read.
 pub async fn read_devices_with_objects(
     client: &ApiClient,
     served: &ServedKinds,

@@ -10,10 +10,10 @@
 //!
 //! | what | module |
 //! |---|---|
-//! | The part of a snapshot that concerns one pod | [`mod@related_objects`] |
-//! | Input of explanations: a snapshot, existing and assumed taints, and a time | [`explain_input`] |
+//! | The part of a snapshot that concerns one pod | [`related_objects()`] |
+//! | Input of explanations: a snapshot, existing and assumed taints, and a time | [`ExplainInput`] |
 //! | The chain of references from a pod to its taints, link by link | [`chain`] |
-//! | The verdict on a pod, in the detail that explanations need | [`pod_verdict`] |
+//! | The verdict on a pod, in the detail that explanations need | [`PodVerdict`] |
 //! | All claims a pending pod waits for, merged into one, since one node has to serve them all | [`pending_pod`] |
 //! | Single changes that spare a pod its eviction, or delay it | [`mod@alterations`] |
 

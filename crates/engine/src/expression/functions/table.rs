@@ -12,7 +12,7 @@ type Function = fn(&[Value]) -> Outcome;
 pub(crate) struct Overloads {
     /// With a dot before it, a function that is called with a target.
     pub(crate) name: &'static str,
-    /// `takes>gives` for each overload, as [`Type::read`](super::super::types::Type::read) reads them.
+    /// `takes>gives` for each overload, as [`Type::read`](super::super::checker::Type::read) reads them.
     pub(crate) types: &'static str,
     pub(crate) function: Function,
 }
