@@ -5,7 +5,6 @@ use serde_json::Value;
 
 use super::context::{self, Context};
 use super::flags::change::{RehearsalArgs, SafetyArgs};
-use super::flags::selection::DeviceFilterArgs;
 use super::work::changer::{Changer, recorder, stopped};
 use super::work::connect::{failed, manifests, semantics_for};
 use super::work::mutation_context::{MutationContext, by_name};
@@ -51,7 +50,7 @@ pub(super) struct AddArgs {
     targets: Vec<String>,
 
     #[command(flatten)]
-    filters: DeviceFilterArgs,
+    filters: DeviceFilterFlags,
 
     /// Also select devices that share counters with these, such as the partitions of a GPU
     #[arg(long, help_heading = "Devices", hide_short_help = true)]
@@ -304,7 +303,7 @@ impl AddArgs {
             all_devices: Some(self.all_devices),
             filters: DeviceFilterFlags {
                 with_partitions: self.with_partitions,
-                ..self.filters.filters()
+                ..self.filters.clone()
             },
             rules: Vec::new(),
             filenames: self.filename.clone(),

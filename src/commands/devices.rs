@@ -1,7 +1,6 @@
 //! `devices`: which devices there are, and who uses them.
 
 use super::context::Context;
-use super::flags::selection::DeviceFilterArgs;
 use super::work::cluster_view::ClusterView;
 use super::work::connect::Source;
 use super::work::present::{OutputArgs, present};
@@ -33,7 +32,7 @@ pub(super) struct DevicesArgs {
     devices: Vec<String>,
 
     #[command(flatten)]
-    filters: DeviceFilterArgs,
+    filters: DeviceFilterFlags,
 
     /// List every device of every driver
     #[arg(long, help_heading = "Devices", hide_short_help = true)]
@@ -143,7 +142,7 @@ impl DevicesArgs {
             all_devices: Some(self.all_devices),
             filters: DeviceFilterFlags {
                 skips_errors: Some(self.skip_errors),
-                ..self.filters.filters()
+                ..self.filters.clone()
             },
             ..DeviceArguments::default()
         };

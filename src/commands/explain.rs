@@ -4,14 +4,13 @@ use crate::commands::work::present::OutputArgs;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::context::Context;
-use super::flags::selection::DeviceFilterArgs;
 use super::work::cluster_view::{ClusterView, Pods};
 use super::work::connect::Source;
 use super::work::present::present;
 use crate::cluster::{Detail, NodeDetail, PodQuery, PodQueryResult};
 use crate::completion::Values;
 use crate::decide::choice::{
-    Choice, DeviceArguments, Purpose, devices_with, no_device, refuse_unmatched,
+    Choice, DeviceArguments, DeviceFilterFlags, Purpose, devices_with, no_device, refuse_unmatched,
 };
 use crate::decide::explain_targets::{
     ExplainTargets, no_such_pod, pods_denied, the_claim, the_one, unused_claim,
@@ -59,7 +58,7 @@ pub(super) struct ExplainArgs {
     targets: Vec<String>,
 
     #[command(flatten)]
-    filters: DeviceFilterArgs,
+    filters: DeviceFilterFlags,
 
     /// Existing rule, by name; effect None is treated as NoExecute; repeatable
     #[arg(long, value_name = "NAME", help_heading = "Devices", add = Values::Rules)]

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 
 use super::context::Context;
-use super::flags::selection::DeviceFilterArgs;
 use super::work::cluster_view::ClusterView;
 use super::work::connect::Source;
 use super::work::drain::leaving;
@@ -13,7 +12,7 @@ use crate::assess::plan::proposed_taints;
 use crate::assess::{self, PlanUnit};
 use crate::cluster::NodeDetail;
 use crate::completion::Values;
-use crate::decide::choice::{self, Choice, DeviceArguments, refuse_unmatched};
+use crate::decide::choice::{self, Choice, DeviceArguments, DeviceFilterFlags, refuse_unmatched};
 use crate::decide::drain::{IncludedClass, drain_replacements, pods_of, unplaced};
 use crate::decide::plan::{PlanSize, drain_command, drain_taint, plan_units, refuse_unread};
 use crate::error::{ExitStatus, Failure};
@@ -64,7 +63,7 @@ pub(super) struct PlanArgs {
     no_headers: bool,
 
     #[command(flatten)]
-    filters: DeviceFilterArgs,
+    filters: DeviceFilterFlags,
 
     #[command(flatten)]
     source: Source,
@@ -98,7 +97,7 @@ impl PlanArgs {
         if self.exclude.is_empty() {
             return Ok(None);
         }
-        let excluded = parse(&DeviceFilterArgs::default().with(&self.exclude));
+        let excluded = parse(&DeviceFilterFlags::default().with(&self.exclude));
         let excluded = excluded.map_err(|failure| failure.context("--exclude"))?;
         Ok(Some(excluded))
     }

@@ -9,7 +9,6 @@ use tokio::time::{Instant, sleep};
 
 use super::context::Context;
 use super::flags::change::parse_guard;
-use super::flags::selection::DeviceFilterArgs;
 use super::signal::Signals;
 use super::work::changer::{Changer, Lines, stopped};
 use super::work::cluster_view::{ClusterView, Disruption, ViewWarnings};
@@ -49,7 +48,7 @@ pub(super) struct PreviewArgs {
     targets: Vec<String>,
 
     #[command(flatten)]
-    filters: DeviceFilterArgs,
+    filters: DeviceFilterFlags,
 
     /// Skip devices for which --where cannot be evaluated
     #[arg(long, help_heading = "Devices", hide_short_help = true)]
@@ -155,7 +154,7 @@ impl PreviewArgs {
             filters: DeviceFilterFlags {
                 skips_errors: Some(self.skip_errors),
                 with_partitions: self.with_partitions,
-                ..self.filters.filters()
+                ..self.filters.clone()
             },
             rules: self.rule.clone(),
             filenames: self.filename.clone(),

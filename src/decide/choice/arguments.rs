@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::resolve::DeviceFilter;
+use crate::completion::Values;
 use crate::decide::identity::Hardware;
 use crate::error::Failure;
 use crate::model::{DeviceSelector, Effect, Taint};
@@ -26,16 +27,37 @@ pub struct DeviceArguments {
 }
 
 /// Flags with conditions on devices. A device has to meet all of them.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, clap::Args)]
 pub struct DeviceFilterFlags {
-    /// `--where`
+    /// Devices for which this CEL expression is true
+    ///
+    /// For example 'device.attributes["gpu.example.com"].model == "H100"'. A device for which it cannot be evaluated is an
+    /// error. Repeatable; all must be true.
+    #[arg(long = "where", value_name = "CEL", help_heading = "Devices")]
     pub expressions: Vec<String>,
-    /// `--node`
+
+    /// Devices that are local to this node
+    #[arg(long, help_heading = "Devices", add = Values::Nodes)]
     pub node: Option<String>,
+
     /// `--skip-errors`; `None` where the command has no such flag.
+    #[arg(skip)]
     pub skips_errors: Option<bool>,
+
     /// `--with-partitions`
+    #[arg(skip)]
     pub with_partitions: bool,
+}
+
+impl DeviceFilterFlags {
+    /// The filters, with the arguments beside them.
+    pub fn with(&self, arguments: &[String]) -> DeviceArguments {
+        DeviceArguments {
+            arguments: arguments.to_vec(),
+            filters: self.clone(),
+            ..DeviceArguments::default()
+        }
+    }
 }
 
 impl DeviceArguments {
