@@ -6,9 +6,7 @@ use std::sync::{Arc, Mutex};
 use super::cli::run_in;
 use super::context::Context;
 use crate::cluster::Purpose;
-use crate::cluster::live_tests::server::{
-    Answer, CLAIMS, PODS, RULES, SLICES, Server, TEMPLATES, resources, templates,
-};
+use crate::cluster::live_tests::server::{Answer, RULES, Server, TEMPLATES, resources, templates};
 use crate::error::{ExitStatus, Failure};
 use crate::output::Printer;
 
@@ -75,47 +73,27 @@ async fn failure(server: &Server, line: &str) -> Failure {
     ))
 }
 
-/// Serves the objects of the report about a toleration without effect.
-async fn with_effectless_toleration(version: &str) -> Server {
-    let text = include_str!("../../tests/data/reports/toleration-without-effect.yaml");
-    let all: serde_json::Value = serde_yaml::from_str(text).unwrap();
-    let server = Server::start().await;
-    server.answer(
-        "/version",
-        [Answer::json(&format!(r#"{{"gitVersion":"{version}"}}"#))],
-    );
-    for (kind, api_version, path) in [
-        ("ResourceSlice", "resource.k8s.io/v1", SLICES),
-        ("ResourceClaim", "resource.k8s.io/v1", CLAIMS),
-        ("Pod", "v1", PODS),
-    ] {
-        let items = all["items"].as_array().unwrap().iter();
-        let items: Vec<&serde_json::Value> = items.filter(|item| item["kind"] == kind).collect();
-        let list = serde_json::json!({
-            "kind": format!("{kind}List"), "apiVersion": api_version,
-            "metadata": {"resourceVersion": "1"}, "items": items,
-        });
-        server.answer(path, [Answer::json(&list.to_string())]);
-    }
-    server
-}
-
 #[tokio::test]
 async fn since_1_38_a_toleration_without_effect_keeps_the_pods_of_a_live_cluster() {
+    const TAINT: &str = "gpu.example.com/node-1/gpu-0 a.io/m:NoExecute";
     for (version, evicted) in [("v1.37.2", true), ("v1.38.0-beta.0", false)] {
-        let server = with_effectless_toleration(version).await;
-        let run = Run::on(&server);
-        let outcome = run.of("preview gpu.x.io/n1/gpu-0 a.io/m:NoExecute").await;
-        let text = run.stdout.text();
-        assert!(outcome.is_ok(), "{outcome:?} {}", run.stderr.text());
-        assert_eq!(text.contains("evicts 1 of 1 pod"), evicted, "{text}");
-        let run = Run::on(&server);
-        let outcome = run
-            .of("explain pod/p1 -n a gpu.x.io/n1/gpu-0 a.io/m:NoExecute")
-            .await;
-        let text = run.stdout.text();
-        assert!(outcome.is_ok(), "{outcome:?} {}", run.stderr.text());
-        assert_eq!(text.contains("scheduling only"), evicted, "{text}");
+        let server = Server::start().await;
+        server.answer_tolerating();
+        let version = Answer::json(&format!(r#"{{"gitVersion":"{version}"}}"#));
+        server.answer("/version", [version]);
+        for (line, text) in [
+            (format!("preview {TAINT}"), "evicts 1 of 1 pod"),
+            (
+                format!("explain pod/pod-1 -n ml {TAINT}"),
+                "scheduling only",
+            ),
+        ] {
+            let run = Run::on(&server);
+            let outcome = run.of(&line).await;
+            let printed = run.stdout.text();
+            assert!(outcome.is_ok(), "{outcome:?} {}", run.stderr.text());
+            assert_eq!(printed.contains(text), evicted, "{line}: {printed}");
+        }
     }
 }
 

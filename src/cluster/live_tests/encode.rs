@@ -107,16 +107,24 @@ pub(super) fn slice(node: &str, devices: &[&str]) -> Vec<u8> {
 
 /// A claim of namespace `ml` that holds `device` of `node` for `consumer`: a pod, or `group/NAME`.
 pub(super) fn claim(name: &str, node: &str, device: &str, consumer: &str) -> Vec<u8> {
-    [metadata("ml", name), held(node, device, consumer)].concat()
+    [metadata("ml", name), held(node, device, consumer, &[])].concat()
+}
+
+/// claim-1, which holds gpu-0 of node-1 for pod-1, with a toleration that has no effect.
+pub(super) fn tolerating_claim() -> Vec<u8> {
+    let toleration = message(6, &[text(2, "Exists")]);
+    let held = held("node-1", "gpu-0", "pod-1", &toleration);
+    [metadata("ml", "claim-1"), held].concat()
 }
 
 /// The status of a claim that holds `device` of `node` for `consumer`.
-fn held(node: &str, device: &str, consumer: &str) -> Vec<u8> {
+fn held(node: &str, device: &str, consumer: &str, toleration: &[u8]) -> Vec<u8> {
     let result = [
         text(1, "gpu"),
         text(2, "gpu.example.com"),
         text(3, node),
         text(4, device),
+        toleration.to_vec(),
     ];
     let allocation = message(1, &[message(1, &[message(1, &result)])]);
     let reserved = match consumer.strip_prefix("group/") {
@@ -150,7 +158,7 @@ pub(super) fn generated_claim() -> Vec<u8> {
     let owner = [kind, name, text(4, "uid-of-pod-1"), version, number(6, 1)];
     let named = [text(1, "claim-1"), text(3, "ml"), text(5, "uid-of-claim-1")];
     let metadata = message(1, &[named.concat(), message(13, &owner)]);
-    [metadata, requests(1), held("node-1", "gpu-0", "pod-1")].concat()
+    [metadata, requests(1), held("node-1", "gpu-0", "pod-1", &[])].concat()
 }
 
 /// pod-1 of `node-1`, which uses that claim.

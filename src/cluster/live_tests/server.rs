@@ -215,6 +215,15 @@ impl Server {
         self.answer(cordoned, [Answer::json(none)]);
     }
 
+    /// Answers with pod-1, whose claim tolerates taints without an effect, as the only pod with devices.
+    pub(crate) fn answer_tolerating(&self) {
+        let claims = [encode::tolerating_claim()];
+        let claims = encode::list("resource.k8s.io/v1", "ResourceClaim", &claims, "");
+        self.answer(CLAIMS, [Answer::ok(claims)]);
+        let pod = encode::object("v1", "Pod", &encode::pod("pod-1", "node-1", "claim-1"));
+        self.answer("/api/v1/namespaces/ml/pods/pod-1", [Answer::ok(pod)]);
+    }
+
     /// Requests, in order.
     pub(crate) fn requests(&self) -> Vec<String> {
         let visitors = self.visitors.lock().expect("visitors");
