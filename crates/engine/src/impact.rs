@@ -20,7 +20,7 @@ pub struct ProposedTaint {
 }
 
 /// The answer to a preview.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Impact<'a> {
     /// One per proposed taint, in the order of the question.
     pub rules: Vec<RuleImpact<'a>>,
@@ -368,7 +368,6 @@ pub(super) fn proposed_rules(proposed: &[ProposedTaint]) -> impl Iterator<Item =
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::RuleMetadata;
 
     const NOW: i64 = 1_000;
 
@@ -389,9 +388,7 @@ mod tests {
                 effect: effect.into(),
                 time_added: added.map(at),
             },
-            condition: None,
-            metadata: RuleMetadata::default(),
-            managers: Vec::new(),
+            ..DeviceTaintRule::default()
         }
     }
 

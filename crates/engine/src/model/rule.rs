@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 /// A cluster-scoped `DeviceTaintRule`: one taint for all devices that a selector chooses.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeviceTaintRule {
     /// The rule's name.
     pub name: ObjectName,
@@ -125,7 +125,7 @@ impl From<DeviceId> for DeviceSelector {
 }
 
 /// The condition `EvictionInProgress` of a rule, written by the eviction controller since 1.35.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EvictionCondition {
     /// `True`, `False` or `Unknown`.
     pub status: String,
@@ -140,7 +140,7 @@ pub struct EvictionCondition {
 }
 
 /// A `DeviceClass`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeviceClass {
     /// The class's name.
     pub name: ObjectName,
@@ -252,9 +252,10 @@ impl From<&str> for ManagerOperation {
 }
 
 /// Effect of a taint on pods. New effects may appear before this plugin knows them.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Effect {
     /// Informational: never blocks, never evicts.
+    #[default]
     None,
     /// Blocks new allocations of the device.
     NoSchedule,
@@ -302,7 +303,7 @@ impl fmt::Display for Effect {
 }
 
 /// A mark on a device, printed `KEY[=VALUE]:EFFECT`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Taint {
     /// A label key, such as `example.com/maintenance`.
     pub key: String,
@@ -337,9 +338,10 @@ impl fmt::Display for Taint {
 }
 
 /// Comparison of values by a toleration.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Operator {
     /// Same value; also what an absent operator means.
+    #[default]
     Equal,
     /// Any value.
     Exists,
@@ -369,7 +371,7 @@ impl From<&str> for Operator {
 }
 
 /// Toleration of a claim.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Toleration {
     /// Key it covers; empty covers every key.
     pub key: String,
@@ -463,21 +465,18 @@ mod tests {
             uid: "uid".into(),
             resource_version: "1".to_owned(),
             generation: 1,
-            selector: None,
             taint: Taint {
                 key: "a".to_owned(),
-                value: String::new(),
                 effect: Effect::None,
-                time_added: None,
+                ..Taint::default()
             },
-            condition: None,
-            metadata: RuleMetadata::default(),
             managers: vec![
                 manager("kubectl", 7),
                 manager("kubectl-create", 3),
                 label,
                 status,
             ],
+            ..DeviceTaintRule::default()
         };
         let last = rule.last_writer().map(|manager| manager.name.as_str());
         assert_eq!(last, Some("kubectl"));

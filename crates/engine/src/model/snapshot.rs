@@ -21,7 +21,7 @@ macro_rules! snapshot {
 for_each_kind!(snapshot);
 
 /// A snapshot, with where it is from and what it lacks.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
     /// The facts.
     pub snapshot: Snapshot,
@@ -63,7 +63,7 @@ impl Reading {
 }
 
 /// Source of a snapshot.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Source {
     /// A live cluster.
     Cluster {
@@ -75,6 +75,7 @@ pub enum Source {
         server_version: Option<String>,
     },
     /// Saved files.
+    #[default]
     Files,
 }
 
