@@ -194,6 +194,8 @@ pub enum Verdict {
 
 /// Why the controller leaves a pod alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum NotEvicted {
     /// No proposed taint has effect `NoExecute`.
     EffectDoesNotEvict,
@@ -292,7 +294,7 @@ impl ProposedTaint {
     /// The taint of a rule that exists.
     ///
     /// A rule with effect `None` is taken as if its effect were changed to `NoExecute` at `now`: the
-    /// server sets the time anew then (since 1.36), and this plugin does so where the server does
+    /// server sets the time anew then (since 1.36), and this crate does so where the server does
     /// not. Other rules keep their time.
     pub fn of_rule(rule: &DeviceTaintRule, now: Timestamp) -> Self {
         Self::of_changed_rule(rule, &previewed(&rule.taint.effect), now)

@@ -54,7 +54,7 @@ pub enum ExpressionError {
         /// Where.
         at: Position,
     },
-    /// It asks for something that this plugin cannot evaluate, but Kubernetes may.
+    /// It asks for something that this crate cannot evaluate, but Kubernetes may.
     #[error("this plugin cannot evaluate {construct}")]
     Unsupported {
         /// Construct that it uses.
@@ -100,7 +100,7 @@ impl ExpressionError {
 pub(super) enum Wrong {
     /// An API server refuses it, too.
     Text { detail: String, at: usize },
-    /// Only this plugin refuses it.
+    /// Only this crate refuses it.
     Unsupported(String),
 }
 

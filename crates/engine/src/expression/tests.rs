@@ -44,7 +44,7 @@ struct WrittenCapacity {
 struct Row {
     expression: String,
     verdicts: BTreeMap<String, String>,
-    /// Why this plugin may refuse it.
+    /// Why this crate may refuse it.
     unsupported: Option<String>,
 }
 

@@ -145,7 +145,7 @@ pub enum RequestKind {
     Exactly(RequestTerms),
     /// The first of these that can be had, each with a name that is unique within the request.
     FirstAvailable(Vec<(Arc<str>, RequestTerms)>),
-    /// Something that this plugin does not know.
+    /// Something that this crate does not know.
     #[default]
     Unknown,
 }
@@ -165,7 +165,7 @@ pub struct RequestTerms {
     pub tolerations: Vec<Toleration>,
     /// Requested capacities, as the quantities are written.
     pub capacity: BTreeMap<Arc<str>, Arc<str>>,
-    /// True if it has fields that this plugin does not know.
+    /// True if it has fields that this crate does not know.
     pub is_more: bool,
 }
 

@@ -114,7 +114,7 @@ pub enum AttributeValue {
     Strings(Vec<Arc<str>>),
     /// Several semantic versions (behind a feature gate up to 1.37).
     Versions(Vec<Arc<str>>),
-    /// A type that this plugin does not know; an expression that asks for it cannot be evaluated.
+    /// A type that this crate does not know; an expression that asks for it cannot be evaluated.
     Unknown,
 }
 

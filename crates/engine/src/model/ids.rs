@@ -8,6 +8,8 @@ macro_rules! name {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
         #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
+        #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
         // Shared: the same names stand in thousands of devices and claims.
         pub struct $name(Arc<str>);
 
@@ -78,6 +80,8 @@ name!(
 ///
 /// Upstream: `structured/schedulerapi` `DeviceID`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct DeviceId {
     /// Driver that publishes the device.
     pub driver: DriverName,
@@ -109,6 +113,8 @@ impl fmt::Display for DeviceId {
 
 /// Name of an object that lives in a namespace, printed `NAMESPACE/NAME`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct NamespacedName {
     /// The namespace.
     pub namespace: Namespace,

@@ -222,13 +222,15 @@ pub enum ClaimSource {
         /// no entry, or one that says that no claim was needed.
         generated: Option<ObjectName>,
     },
-    /// Neither, or something newer than this plugin: never resolved, as upstream.
+    /// Neither, or something newer than this crate: never resolved, as upstream.
     #[default]
     Unknown,
 }
 
 /// Phase of a pod.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum Phase {
     /// Not all containers were started.
     #[default]
@@ -240,6 +242,7 @@ pub enum Phase {
     /// All containers ended, at least one not well.
     Failed,
     /// `Unknown`, absent, or a newer phase; shown as is.
+    #[cfg_attr(feature = "serde", serde(untagged))]
     Unknown(String),
 }
 
@@ -309,6 +312,8 @@ pub enum Sandbox {
 
 /// A pod's quality of service.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum QosClass {
     /// Limits equal requests everywhere.
     Guaranteed,
@@ -317,6 +322,7 @@ pub enum QosClass {
     /// No requests.
     BestEffort,
     /// From a newer API; shown as is.
+    #[cfg_attr(feature = "serde", serde(untagged))]
     Unknown(String),
 }
 

@@ -168,8 +168,7 @@ impl Minor {
     /// Reads `v1.37.0`, `1.37`, and what vendors append, such as `v1.36.2-gke.100`, `v1.35.1+k3s1` or
     /// `1.35+`; `None` for anything else.
     ///
-    /// The patch of a pre-release (`v1.37.2-rc.0`) is left open: it is not that release yet. The one
-    /// reader of versions, so that a server, a snapshot of it and `--kubernetes` mean the same.
+    /// The patch of a pre-release (`v1.37.2-rc.0`) is left open: it is not that release yet.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let numbers = text.strip_prefix('v').unwrap_or(text);
