@@ -55,7 +55,7 @@ pub enum ExpressionError {
         at: Position,
     },
     /// It asks for something that this crate cannot evaluate, but Kubernetes may.
-    #[error("this plugin cannot evaluate {construct}")]
+    #[error("cannot evaluate {construct}")]
     Unsupported {
         /// Construct that it uses.
         construct: String,
