@@ -10,13 +10,13 @@ use super::work::present::present;
 use crate::cluster::{Detail, NodeDetail, PodQuery, PodQueryResult};
 use crate::completion::Values;
 use crate::decide::choice::{
-    Choice, DeviceArguments, DeviceFilterFlags, Purpose, devices_with, no_device, refuse_unmatched,
+    Choice, DeviceArguments, DeviceFilterFlags, Purpose, assumed_taint, devices_with, no_device,
+    refuse_unmatched,
 };
 use crate::decide::explain_targets::{
     ExplainTargets, no_such_pod, pods_denied, the_claim, the_one, unused_claim,
 };
 use crate::decide::version::require_predictions;
-use crate::engine::explain::alterations::placeholder_taint;
 use crate::engine::explain::related_claims;
 use crate::engine::{ProposedTaint, claim_names};
 use crate::error::{ExitStatus, Failure};
@@ -255,7 +255,7 @@ async fn with_related(
     let devices = found.devices_in(view.snapshot()).into_iter();
     // Assumed so that the pods on these devices are read; no taint of these is reported.
     let selectors = devices.map(DeviceSelector::from);
-    let named = ProposedTaint::hypothetical_for(selectors, &placeholder_taint(), now);
+    let named = ProposedTaint::hypothetical_for(selectors, &assumed_taint(), now);
     let mut view = view.with_pods_of(&named).await?.with_found(&found.pods);
     let waits = |pod: &Pod| {
         let mut own = related_claims(view.snapshot(), pod);

@@ -1,6 +1,7 @@
 //! `list`: existing rules, and their effects.
 
 use crate::commands::work::present::OutputArgs;
+use crate::naming::keys;
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
@@ -116,7 +117,7 @@ impl ListArgs {
 
     fn wants(&self, rule: &DeviceTaintRule, names: Option<&[String]>, now: Timestamp) -> bool {
         let named = names.is_none_or(|names| names.iter().any(|name| name == rule.name.as_str()));
-        let expired = !self.expired || rule.metadata.is_expired(now);
+        let expired = !self.expired || keys::is_expired(&rule.metadata, now);
         named && expired && self.rules.has_labels(&rule.metadata.labels)
     }
 }

@@ -7,6 +7,7 @@ use crate::engine::Semantics;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, RuleMetadata};
 use crate::naming::device;
+use crate::naming::keys;
 use crate::naming::phrase::counted;
 use jiff::Timestamp;
 use serde_json::Value;
@@ -81,21 +82,21 @@ fn patch(draft: &RuleDraft, rule: &DeviceTaintRule, terms: &Terms<'_>) -> RulePa
     // The first owner keeps it: a deletion of what another command has added must not take this.
     let is_ours = owner(rule).is_this_plugin();
     if !is_ours {
-        patch.labels.remove(RuleMetadata::MANAGED_BY);
+        patch.labels.remove(keys::MANAGED_BY);
     }
-    if !is_ours || rule.metadata.labels.contains_key(RuleMetadata::BATCH) {
-        patch.labels.remove(RuleMetadata::BATCH);
+    if !is_ours || rule.metadata.labels.contains_key(keys::BATCH) {
+        patch.labels.remove(keys::BATCH);
     }
     patch.annotations = missing(&draft.annotations, &rule.metadata.annotations);
     // The run that has created it is a note of its creator; a manifest may have that of another rule.
-    patch.annotations.remove(RuleMetadata::CREATED_BY_RUN);
-    patch.annotations.remove(RuleMetadata::CHANGED_BY_RUN);
+    patch.annotations.remove(keys::CREATED_BY_RUN);
+    patch.annotations.remove(keys::CHANGED_BY_RUN);
     // The hardware that the rule noted when it was created stays noted, unless the user means the current hardware.
     if terms.existing == Existing::Kept {
-        patch.annotations.remove(RuleMetadata::IDENTITY);
+        patch.annotations.remove(keys::IDENTITY);
     }
-    if terms.existing == Existing::Kept && rule.metadata.expires().is_some() {
-        patch.annotations.remove(RuleMetadata::EXPIRES);
+    if terms.existing == Existing::Kept && keys::expires(&rule.metadata).is_some() {
+        patch.annotations.remove(keys::EXPIRES);
     }
     patch
 }
@@ -135,7 +136,7 @@ fn different(draft: &RuleDraft, rule: &DeviceTaintRule, existing: Existing) -> F
         ),
     );
     let same_devices = selector == Some(&draft.selector) && rule.taint.key == draft.taint.key;
-    if draft.labels.contains_key(RuleMetadata::DRAIN) {
+    if draft.labels.contains_key(keys::DRAIN) {
         // A drain changes no rule of others.
         let remove = format!("kubectl devicetaint remove {}", rule.name);
         failure.hint(format!("if the rule is no longer needed: {remove}"))
@@ -263,11 +264,10 @@ impl AddStep {
         let (name, owner) = (&rule.name, owner(rule));
         let theirs =
             (!owner.is_this_plugin()).then(|| format!("rule {name} already exists, {owner}"));
-        let has_expiry = |annotations: &BTreeMap<String, String>| {
-            annotations.contains_key(RuleMetadata::EXPIRES)
-        };
+        let has_expiry =
+            |annotations: &BTreeMap<String, String>| annotations.contains_key(keys::EXPIRES);
         let is_kept = has_expiry(&self.draft.annotations) && !has_expiry(&self.patch.annotations);
-        let expires = rule.metadata.expires().filter(|_| is_kept);
+        let expires = keys::expires(&rule.metadata).filter(|_| is_kept);
         let expiry = expires.map(|expires| {
             format!("rule {name} keeps its expiry time {expires}; --overwrite changes it")
         });

@@ -9,6 +9,7 @@ use super::identity::Hardware;
 use crate::engine::Semantics;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceSelector, DeviceTaintRule, Gap, Kind, Reading};
+use crate::naming::keys;
 use crate::naming::labels::LabelSelector;
 use crate::naming::phrase::corrections;
 use crate::naming::taint::{self, TaintPattern};
@@ -163,7 +164,7 @@ impl Chooser {
             Self::Labelled(selector) => {
                 all_found(keep(&|rule| selector.matches(&rule.metadata.labels)))
             }
-            Self::Expired => all_found(keep(&|rule| rule.metadata.is_expired(now))),
+            Self::Expired => all_found(keep(&|rule| keys::is_expired(&rule.metadata, now))),
             Self::All => all_found(keep(&|_| true)),
         }
     }
@@ -378,7 +379,7 @@ pub fn rules_named(
 mod tests {
     use super::*;
     use crate::decide::testing::{KEY, named, selector};
-    use crate::model::{Affects, RuleMetadata, Snapshot, Source};
+    use crate::model::{Affects, Snapshot, Source};
     use std::collections::{BTreeMap, BTreeSet};
 
     const GPU: &str = "gpu.example.com/node-7/gpu-0";
@@ -519,15 +520,9 @@ mod tests {
             .labels
             .insert("team".to_owned(), "ml".to_owned());
         let annotations = &mut rules[1].metadata.annotations;
-        annotations.insert(
-            RuleMetadata::EXPIRES.to_owned(),
-            "2026-11-21T01:00:00Z".to_owned(),
-        );
+        annotations.insert(keys::EXPIRES.to_owned(), "2026-11-21T01:00:00Z".to_owned());
         let annotations = &mut rules[3].metadata.annotations;
-        annotations.insert(
-            RuleMetadata::EXPIRES.to_owned(),
-            "2026-11-21T01:00:01Z".to_owned(),
-        );
+        annotations.insert(keys::EXPIRES.to_owned(), "2026-11-21T01:00:01Z".to_owned());
         let labelled = Chooser::Labelled("team=ml".parse().unwrap());
         assert_eq!(found(&labelled, &rules), ["pool"]);
         assert_eq!(found(&Chooser::Expired, &rules), ["other"]);

@@ -6,8 +6,9 @@ use super::chooser::gone;
 use super::draft::{RuleDraft, RulePatch, Writer};
 use super::proposal::needs_downgrade;
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceTaintRule, Effect, FieldManager, RuleMetadata};
+use crate::model::{DeviceTaintRule, Effect, FieldManager};
 use crate::naming::device;
+use crate::naming::keys;
 
 /// A write of a rule; what exists is written as it was read.
 #[derive(Clone, Debug, PartialEq)]
@@ -237,8 +238,8 @@ fn changed_by(before: &DeviceTaintRule, after: &DeviceTaintRule) -> Option<Strin
         None => writer.name.clone(),
     };
     let metadata = &after.metadata;
-    let user = (writer.name == RuleMetadata::THIS_PROGRAM)
-        .then(|| metadata.annotation(RuleMetadata::CHANGED_BY))
+    let user = (writer.name == keys::THIS_PROGRAM)
+        .then(|| metadata.annotation(keys::CHANGED_BY))
         .flatten();
     Some(match user {
         Some(user) => format!("{user}, with {program}"),
@@ -270,7 +271,7 @@ mod tests {
     }
 
     fn changed_by_run(rule: DeviceTaintRule) -> DeviceTaintRule {
-        noted(rule, RuleMetadata::CHANGED_BY_RUN)
+        noted(rule, keys::CHANGED_BY_RUN)
     }
 
     /// Result, and the effect that is changed or the failure's status, of a step.
@@ -353,7 +354,7 @@ mod tests {
         let of = |found: Option<&DeviceTaintRule>| {
             shown(after_creation(&wanted, found, &terms, &writer()))
         };
-        let ours = |rule: &DeviceTaintRule| noted(rule.clone(), RuleMetadata::CREATED_BY_RUN);
+        let ours = |rule: &DeviceTaintRule| noted(rule.clone(), keys::CREATED_BY_RUN);
         let incomplete = rule("None");
         let mut complete = incomplete.clone();
         complete.metadata.annotations = wanted.annotations.clone();

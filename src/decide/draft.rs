@@ -4,6 +4,7 @@ use super::choice::{Choice, ChoiceBasis, refuse_wide, wrong_name};
 use crate::engine::Semantics;
 use crate::error::Failure;
 use crate::model::{DeviceSelector, DeviceTaintRule, Effect, RuleMetadata, Taint};
+use crate::naming::keys;
 use crate::naming::labels::parse_label;
 use crate::naming::{Expiry, labels, rule};
 use jiff::Timestamp;
@@ -86,8 +87,8 @@ impl RuleDraft {
     /// creator has its own note.
     pub fn without_maker(&self) -> Self {
         let mut draft = self.clone();
-        draft.annotations.remove(RuleMetadata::CREATED_BY);
-        draft.annotations.remove(RuleMetadata::CREATED_BY_RUN);
+        draft.annotations.remove(keys::CREATED_BY);
+        draft.annotations.remove(keys::CREATED_BY_RUN);
         draft
     }
 
@@ -354,17 +355,14 @@ impl RuleAnnotations {
     fn annotations(&self) -> BTreeMap<String, String> {
         let reason = self.reason.iter().cloned();
         reason
-            .map(|reason| (RuleMetadata::REASON.to_owned(), reason))
+            .map(|reason| (keys::REASON.to_owned(), reason))
             .collect()
     }
 }
 
 /// The labels of a rule that this plugin makes, by which those of one command are found.
 pub fn of_batch(batch: &str) -> BTreeMap<String, String> {
-    let labels = [
-        (RuleMetadata::MANAGED_BY, RuleMetadata::THIS_PROGRAM),
-        (RuleMetadata::BATCH, batch),
-    ];
+    let labels = [(keys::MANAGED_BY, keys::THIS_PROGRAM), (keys::BATCH, batch)];
     labels
         .map(|(key, value)| (key.to_owned(), value.to_owned()))
         .into()
@@ -385,7 +383,7 @@ pub fn with_expiry(
     };
     let at = expiry.resolve(now).map_err(wrong_name)?;
     let dated = |mut draft: RuleDraft| {
-        let key = RuleMetadata::EXPIRES.to_owned();
+        let key = keys::EXPIRES.to_owned();
         draft.annotations.insert(key, at.to_string());
         draft
     };
@@ -405,8 +403,8 @@ impl Writer {
     /// The draft with who makes the rule.
     pub fn sign(&self, mut draft: RuleDraft) -> RuleDraft {
         let notes = [
-            (RuleMetadata::CREATED_BY, &self.user),
-            (RuleMetadata::CREATED_BY_RUN, &self.run),
+            (keys::CREATED_BY, &self.user),
+            (keys::CREATED_BY_RUN, &self.run),
         ];
         for (key, note) in notes {
             let note = note.iter().map(|note| (key.to_owned(), note.clone()));
@@ -418,8 +416,8 @@ impl Writer {
     /// The patch with who makes the change.
     pub fn sign_patch(&self, mut patch: RulePatch) -> RulePatch {
         let notes = [
-            (RuleMetadata::CHANGED_BY, &self.user),
-            (RuleMetadata::CHANGED_BY_RUN, &self.run),
+            (keys::CHANGED_BY, &self.user),
+            (keys::CHANGED_BY_RUN, &self.run),
         ];
         for (key, note) in notes {
             let note = note.iter().map(|note| (key.to_owned(), note.clone()));
@@ -430,12 +428,12 @@ impl Writer {
 
     /// True if this run has made the rule.
     pub fn has_made(&self, rule: &DeviceTaintRule) -> bool {
-        self.is_noted(rule, RuleMetadata::CREATED_BY_RUN)
+        self.is_noted(rule, keys::CREATED_BY_RUN)
     }
 
     /// True if this run was the last that changed the rule with this program.
     pub fn has_changed(&self, rule: &DeviceTaintRule) -> bool {
-        self.is_noted(rule, RuleMetadata::CHANGED_BY_RUN)
+        self.is_noted(rule, keys::CHANGED_BY_RUN)
     }
 
     fn is_noted(&self, rule: &DeviceTaintRule, key: &str) -> bool {
@@ -561,7 +559,7 @@ mod tests {
             taint: draft.taint,
             condition: None,
             metadata: RuleMetadata {
-                labels: [("team", "ml"), (RuleMetadata::BATCH, "older")]
+                labels: [("team", "ml"), (keys::BATCH, "older")]
                     .map(|(key, value)| (key.to_owned(), value.to_owned()))
                     .into(),
                 ..RuleMetadata::default()
@@ -600,7 +598,7 @@ mod tests {
         let made = by_file(vec![manifest("one")]).unwrap();
         assert_eq!(made[0].name, "written");
         assert_eq!(made[0].labels["team"], "ml");
-        assert_ne!(made[0].labels[RuleMetadata::BATCH], "older");
+        assert_ne!(made[0].labels[keys::BATCH], "older");
         for (selector, problem) in [("", "has no spec.deviceSelector"), ("*", "every device")] {
             let refused = by_file(vec![manifest(selector)]).unwrap_err().to_string();
             assert!(refused.contains(problem), "{refused}");
@@ -618,7 +616,7 @@ mod tests {
         let now: Timestamp = "2026-11-21T01:00:00Z".parse().unwrap();
         let expiry: Expiry = "4h".parse().unwrap();
         let dated = with_expiry(made.clone(), Some(&expiry), now).unwrap();
-        let expires = &dated[0].annotations[RuleMetadata::EXPIRES];
+        let expires = &dated[0].annotations[keys::EXPIRES];
         assert_eq!(expires, "2026-11-21T05:00:00Z");
         assert_eq!(with_expiry(made.clone(), None, now).unwrap(), made);
     }
@@ -635,8 +633,7 @@ mod tests {
         let (ours, theirs, none) = (writer(Some("1")), writer(Some("2")), writer(None));
         let mut made = rule("None");
         assert!(!ours.has_made(&made) && !none.has_made(&made));
-        made.metadata.annotations =
-            [(RuleMetadata::CREATED_BY_RUN.to_owned(), "1".to_owned())].into();
+        made.metadata.annotations = [(keys::CREATED_BY_RUN.to_owned(), "1".to_owned())].into();
         assert!(ours.has_made(&made) && !ours.has_changed(&made));
         assert!(!theirs.has_made(&made) && !none.has_made(&made));
     }

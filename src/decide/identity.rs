@@ -7,8 +7,9 @@ use crate::engine::expression::AttributeCondition;
 use crate::error::Failure;
 use crate::model::{
     AttributeValue, Device, DeviceId, DeviceSelector, DeviceTaintRule, DriverName, ObjectName,
-    RuleMetadata, Snapshot, Warning,
+    Snapshot, Warning,
 };
+use crate::naming::keys;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -199,7 +200,7 @@ impl NotedHardware {
 
     /// Reads the note of a rule; `None` where there is none, or none that can be read.
     pub fn on(rule: &DeviceTaintRule) -> Option<Self> {
-        let text = rule.metadata.annotation(RuleMetadata::IDENTITY)?;
+        let text = rule.metadata.annotation(keys::IDENTITY)?;
         let (attribute, value) = text.split_once('=')?;
         Some(Self {
             attribute: attribute.to_owned(),
@@ -276,7 +277,7 @@ pub fn with_identities(
         let noted = named(&draft.selector)
             .and_then(|id| NotedHardware::of(&id.driver, published.get(&id)?));
         if let Some(noted) = noted {
-            let key = RuleMetadata::IDENTITY.to_owned();
+            let key = keys::IDENTITY.to_owned();
             draft.annotations.insert(key, noted.text());
         }
     }
@@ -449,7 +450,7 @@ mod tests {
         let drafts = vec![draft(selector("gpu-0"))];
         let snapshot = snapshot("gpu-0", attributes);
         let noted = with_identities(drafts, &snapshot, &semantics(37));
-        noted[0].annotations.get(RuleMetadata::IDENTITY).cloned()
+        noted[0].annotations.get(keys::IDENTITY).cloned()
     }
 
     #[test]
@@ -497,7 +498,7 @@ mod tests {
         let refused = |note: Option<&str>, snapshot: &Snapshot| {
             let mut rule = rule_named("drain", "NoSchedule");
             rule.selector = Some(selector("gpu-0"));
-            let note = note.map(|note| (RuleMetadata::IDENTITY.to_owned(), note.to_owned()));
+            let note = note.map(|note| (keys::IDENTITY.to_owned(), note.to_owned()));
             rule.metadata.annotations.extend(note);
             let rules = [rule];
             let warnings = other_hardware(&rules, snapshot, &semantics(37));

@@ -1,6 +1,7 @@
 //! Ownership of rules.
 
 use crate::model::{DeviceTaintRule, FieldManager, RuleMetadata};
+use crate::naming::keys;
 use std::fmt;
 
 /// Creator of a rule that also looks after it, as far as the rule tells.
@@ -44,10 +45,10 @@ pub fn owner(rule: &DeviceTaintRule) -> Owner {
     if let Some(owner) = applied(metadata) {
         return owner;
     }
-    let label = metadata.labels.get(RuleMetadata::MANAGED_BY);
+    let label = metadata.labels.get(keys::MANAGED_BY);
     let writers = || rule.managers.iter().filter(|manager| manager.owns_spec);
-    let ours = |manager: &FieldManager| manager.name == RuleMetadata::THIS_PROGRAM;
-    let is_labelled = label.is_some_and(|label| label == RuleMetadata::THIS_PROGRAM);
+    let ours = |manager: &FieldManager| manager.name == keys::THIS_PROGRAM;
+    let is_labelled = label.is_some_and(|label| label == keys::THIS_PROGRAM);
     // `kubectl get` leaves managed fields out, and then nothing contradicts the label.
     if is_labelled && (writers().next().is_none() || writers().any(ours)) {
         return Owner::ThisPlugin;
@@ -87,7 +88,7 @@ fn applied(metadata: &RuleMetadata) -> Option<Owner> {
         return git_ops("Flux", format!("HelmRelease {name}"));
     }
     let release = noted(HELM_RELEASE);
-    let is_labelled = label(RuleMetadata::MANAGED_BY).is_some_and(|name| name == "Helm");
+    let is_labelled = label(keys::MANAGED_BY).is_some_and(|name| name == "Helm");
     (is_labelled || release.is_some()).then(|| Owner::Helm {
         release: release.unwrap_or_default(),
     })
@@ -148,7 +149,7 @@ pub fn others(rules: &[DeviceTaintRule], user: Option<&str>) -> Vec<String> {
 
 /// True if the user's name matters: one of `rules` notes a user.
 pub fn note_users(rules: &[DeviceTaintRule]) -> bool {
-    let notes = [RuleMetadata::CREATED_BY, RuleMetadata::CHANGED_BY];
+    let notes = [keys::CREATED_BY, keys::CHANGED_BY];
     let mut rules = rules.iter();
     rules.any(|rule| {
         notes
@@ -175,8 +176,8 @@ fn why_not_mine(rule: &DeviceTaintRule, user: Option<&str>) -> Vec<String> {
         (!owner.is_this_plugin()).then(|| format!("was not created by this plugin: {owner}"));
     let why = [
         program,
-        noted(RuleMetadata::CREATED_BY, "created"),
-        noted(RuleMetadata::CHANGED_BY, "changed"),
+        noted(keys::CREATED_BY, "created"),
+        noted(keys::CHANGED_BY, "changed"),
         changed_outside(rule),
     ];
     why.into_iter().flatten().collect()
@@ -188,12 +189,12 @@ fn changed_outside(rule: &DeviceTaintRule) -> Option<String> {
     // A client that removes a field owns nothing of it: only the generation counts the change.
     let made = rule.metadata.created;
     let is_unrecorded = rule.generation > 1
-        && rule.metadata.annotation(RuleMetadata::CHANGED_BY).is_none()
+        && rule.metadata.annotation(keys::CHANGED_BY).is_none()
         && last.time.zip(made).is_some_and(|(last, made)| last <= made);
     if is_unrecorded && owner(rule).is_this_plugin() {
         return Some("was changed by a client that the server did not record".to_owned());
     }
-    let is_foreign = last.name != RuleMetadata::THIS_PROGRAM;
+    let is_foreign = last.name != keys::THIS_PROGRAM;
     // Of a rule of another owner, `program` says so already.
     (owner(rule).is_this_plugin() && is_foreign).then(|| {
         let time = last
@@ -227,12 +228,12 @@ mod tests {
     fn a_copied_label_makes_no_rule_ours_and_neither_does_a_changed_effect() {
         let copied = with_label(
             foreign("theirs", "kubectl-create"),
-            RuleMetadata::MANAGED_BY,
-            RuleMetadata::THIS_PROGRAM,
+            keys::MANAGED_BY,
+            keys::THIS_PROGRAM,
         );
         assert_eq!(owner(&copied).to_string(), "created by kubectl-create");
         let mut escalated = foreign("theirs", "kubectl-create");
-        let ours = manager(RuleMetadata::THIS_PROGRAM, "2026-11-21T02:00:00Z");
+        let ours = manager(keys::THIS_PROGRAM, "2026-11-21T02:00:00Z");
         escalated.managers.insert(0, ours);
         assert_eq!(owner(&escalated).to_string(), "created by kubectl-create");
     }
@@ -257,26 +258,26 @@ mod tests {
         let mut unrecorded = plain();
         unrecorded.generation = 2;
         unrecorded.metadata.created = Some("2026-11-21T01:00:00Z".parse().unwrap());
-        unrecorded.managers = vec![manager(RuleMetadata::THIS_PROGRAM, "2026-11-21T01:00:00Z")];
+        unrecorded.managers = vec![manager(keys::THIS_PROGRAM, "2026-11-21T01:00:00Z")];
         for (rule, me, expected) in [
             (plain(), ANNA, None),
-            (noted(RuleMetadata::CREATED_BY, "anna"), ANNA, None),
+            (noted(keys::CREATED_BY, "anna"), ANNA, None),
             (
-                noted(RuleMetadata::CREATED_BY, "bob"),
+                noted(keys::CREATED_BY, "bob"),
                 ANNA,
                 Some("was created by bob"),
             ),
             (
-                noted(RuleMetadata::CREATED_BY, "anna"),
+                noted(keys::CREATED_BY, "anna"),
                 None,
                 Some("was created by anna, and your own user is unknown"),
             ),
             (
-                noted(RuleMetadata::CHANGED_BY, "bob"),
+                noted(keys::CHANGED_BY, "bob"),
                 ANNA,
                 Some("was changed by bob"),
             ),
-            (noted(RuleMetadata::CHANGED_BY, "anna"), ANNA, None),
+            (noted(keys::CHANGED_BY, "anna"), ANNA, None),
             (
                 edited,
                 ANNA,
@@ -308,8 +309,8 @@ mod tests {
             let mut rule = named("drain", "NoExecute");
             rule.metadata.created = created;
             rule.generation = generation;
-            rule.managers = vec![manager(RuleMetadata::THIS_PROGRAM, time)];
-            let key = RuleMetadata::CHANGED_BY.to_owned();
+            rule.managers = vec![manager(keys::THIS_PROGRAM, time)];
+            let key = keys::CHANGED_BY.to_owned();
             let note = changed_by.map(|user| (key, user.to_owned()));
             rule.metadata.annotations.extend(note);
             rule

@@ -6,7 +6,8 @@ use super::drain::{UnitPod, needed_inclusions};
 use crate::assess::{Plan, PlanUnit};
 use crate::engine::{self, Semantics};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceId, Effect, Kind, NodeName, Reading, Snapshot, Taint, in_group};
+use crate::model::{DeviceId, Effect, Kind, NodeName, Reading, Snapshot, Taint};
+use crate::naming::keys;
 use crate::naming::phrase::counted;
 use crate::naming::shell::word;
 
@@ -31,7 +32,7 @@ impl PlanSize {
 /// Taint on which the pods of a plan are judged: that of a drain, with the effect of its evictions.
 pub fn drain_taint() -> Taint {
     Taint {
-        key: in_group!("drain").to_owned(),
+        key: keys::in_group!("drain").to_owned(),
         value: String::new(),
         effect: Effect::NoExecute,
         time_added: None,

@@ -10,8 +10,9 @@ use super::change_log::RuleGoal;
 use super::owner::{others, set_back};
 use crate::engine::ProposedTaint;
 use crate::error::Failure;
-use crate::model::{DeviceTaintRule, Effect, RuleMetadata, Taint, Uid};
+use crate::model::{DeviceTaintRule, Effect, Taint, Uid};
 use crate::naming::device;
+use crate::naming::keys;
 use crate::naming::phrase::counted;
 use crate::naming::shell::word;
 use jiff::Timestamp;
@@ -392,8 +393,8 @@ pub fn escalate(rules: &[DeviceTaintRule], to: &Effect) -> Result<Vec<ProposedRu
 ///
 /// As it says.
 pub fn refuse_dedicated(rule: &DeviceTaintRule, to: &Effect) -> Result<(), Failure> {
-    let label = rule.metadata.labels.get(RuleMetadata::DEDICATION);
-    let dedication = label.map(String::as_str).or(rule.taint.dedication());
+    let label = rule.metadata.labels.get(keys::DEDICATION);
+    let dedication = label.map(String::as_str).or(keys::dedication(&rule.taint));
     match dedication.filter(|_| to.evicts()) {
         None => Ok(()),
         Some(name) => Err(Failure::refused(format!(
@@ -454,7 +455,6 @@ mod tests {
     use crate::decide::RuleDraft;
     use crate::decide::testing::{draft, named, rule, selector};
     use crate::error::ExitStatus;
-    use crate::model::Taint;
     use crate::report::testing::now;
     use std::time::Duration;
 
@@ -630,10 +630,10 @@ mod tests {
     #[test]
     fn a_rule_of_a_dedication_is_never_given_noexecute() {
         let mut by_label = rule("NoSchedule");
-        let label = RuleMetadata::DEDICATION.to_owned();
+        let label = keys::DEDICATION.to_owned();
         by_label.metadata.labels.insert(label, "a".to_owned());
         let mut by_taint = rule("None");
-        by_taint.taint.key = Taint::DEDICATED.to_owned();
+        by_taint.taint.key = keys::DEDICATED.to_owned();
         by_taint.taint.value = "a".to_owned();
         for rule in [by_label, by_taint] {
             let refused = |to| escalate(std::slice::from_ref(&rule), &effect(to)).err();

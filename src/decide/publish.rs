@@ -8,7 +8,8 @@ use super::draft::of_batch;
 use crate::assess::ImpactFacts;
 use crate::engine::ProposedTaint;
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceTaintRule, Effect, EvictionCondition, RuleMetadata, Taint};
+use crate::model::{DeviceTaintRule, Effect, EvictionCondition, Taint};
+use crate::naming::keys;
 use crate::naming::phrase::counted;
 use crate::naming::rule;
 
@@ -71,8 +72,8 @@ pub fn publication(rules: usize) -> String {
 /// When it is something else.
 pub fn check_preview(rule: &DeviceTaintRule, draft: &RuleDraft) -> Result<(), Failure> {
     // The preview may have been escalated: its deletion would lift a taint that is in force.
-    let managed = rule.metadata.labels.get(RuleMetadata::MANAGED_BY);
-    let is_ours = managed.is_some_and(|manager| manager == RuleMetadata::THIS_PROGRAM);
+    let managed = rule.metadata.labels.get(keys::MANAGED_BY);
+    let is_ours = managed.is_some_and(|manager| manager == keys::THIS_PROGRAM);
     if is_ours && draft.is_spec_of(rule) {
         return Ok(());
     }
@@ -121,7 +122,7 @@ pub fn what_stays(drafts: &[RuleDraft]) -> String {
 
 /// The label by which the rules are found.
 fn batch_of(drafts: &[RuleDraft]) -> String {
-    let key = RuleMetadata::BATCH;
+    let key = keys::BATCH;
     let batch = drafts.first().and_then(|draft| draft.labels.get(key));
     format!("{key}={}", batch.map_or("", String::as_str))
 }
@@ -251,7 +252,7 @@ mod tests {
         let asked = previews(&[proposed("NoExecute")]).unwrap();
         assert_eq!(asked[0].taint.effect, Effect::None);
         assert_eq!(asked[0].taint.time_added, None);
-        assert!(what_stays(&asked).ends_with(&asked[0].labels[RuleMetadata::BATCH]));
+        assert!(what_stays(&asked).ends_with(&asked[0].labels[keys::BATCH]));
         for effect in ["NoSchedule", "None"] {
             assert!(previews(&[proposed(effect)]).is_err(), "{effect}");
         }

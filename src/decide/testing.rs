@@ -4,6 +4,7 @@ use super::draft::RuleDraft;
 use crate::model::{
     DeviceSelector, DeviceTaintRule, Effect, FieldManager, ManagerOperation, RuleMetadata, Taint,
 };
+use crate::naming::keys;
 
 pub const KEY: &str = "example.com/maintenance";
 
@@ -52,12 +53,12 @@ pub fn named(name: &str, effect: &str) -> DeviceTaintRule {
         taint: taint(effect),
         condition: None,
         metadata: RuleMetadata {
-            labels: [(RuleMetadata::MANAGED_BY, RuleMetadata::THIS_PROGRAM)]
+            labels: [(keys::MANAGED_BY, keys::THIS_PROGRAM)]
                 .map(|(key, value)| (key.to_owned(), value.to_owned()))
                 .into(),
             ..RuleMetadata::default()
         },
-        managers: vec![manager(RuleMetadata::THIS_PROGRAM, "2026-11-21T01:00:00Z")],
+        managers: vec![manager(keys::THIS_PROGRAM, "2026-11-21T01:00:00Z")],
     }
 }
 

@@ -120,7 +120,7 @@ pub fn names(selector: &DeviceSelector, id: &DeviceId) -> bool {
 /// Conditions of a selector beside driver, pool and device: the names of fields that this plugin does not
 /// know. Shown as ` FIELD=?`, each with a blank in front, or as nothing.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Conditions<'a>(pub &'a [String]);
+struct Conditions<'a>(&'a [String]);
 
 impl fmt::Display for Conditions<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -13,10 +13,11 @@
 //! | `drain-node-7`, `devicetaintrule.resource.k8s.io/drain-node-7` | a rule: [`rule`] |
 //!
 //! And the other way round: [`rule`] generates names of rules, [`shell`] quotes arguments, [`duration`] and [`phrase`]
-//! write lengths of time and numbers with their nouns, for all messages.
+//! write lengths of time and numbers with their nouns, for all messages. [`keys`] has the keys of labels and annotations.
 
 pub mod device;
 pub mod duration;
+pub mod keys;
 pub mod labels;
 pub mod phrase;
 pub mod rule;

@@ -13,11 +13,13 @@ use crate::assess::{self, Basis, Number, ReportCompleteness};
 use crate::engine::holders::staying;
 use crate::engine::rule_lifecycle::{EvictionStatus, PendingEviction};
 use crate::engine::{self, Counts, Impact};
-use crate::model::{self, Count, DeviceTaintRule, Effect, FieldManager, RuleMetadata, UNKNOWN};
+use crate::model::{
+    self, Count, DeviceSelector, DeviceTaintRule, Effect, FieldManager, RuleMetadata, UNKNOWN,
+};
 use crate::naming::device;
 use crate::naming::duration::human_duration;
+use crate::naming::keys;
 use crate::naming::phrase::counted;
-use crate::report::impact::Selector;
 
 /// Report of `describe` for one rule: its creator, its condition, and the pods that it affects.
 ///
@@ -38,7 +40,7 @@ pub struct RuleDescription {
     /// The rule's taint.
     pub taint: Taint,
     /// Devices that the rule selects; null for a rule without a selector.
-    pub selector: Option<Selector>,
+    pub selector: Option<DeviceSelector>,
     /// The selector as text.
     #[serde(skip)]
     devices: Option<String>,
@@ -186,7 +188,7 @@ impl RuleDescription {
             metadata: Metadata::new(basis),
             name: rule.name.to_string(),
             taint: Taint::of_rule(&rule.taint, Some(rule.name.as_str())),
-            selector: rule.selector.as_ref().map(Selector::from),
+            selector: rule.selector.clone(),
             devices: rule.selector.as_ref().map(device::format),
             creation_time: rule.metadata.created.map(Time),
             generation: rule.generation,
@@ -213,10 +215,7 @@ impl RuleDescription {
                 .iter()
                 .map(NotEvictedPod::new)
                 .collect(),
-            expires: rule
-                .metadata
-                .annotation(RuleMetadata::EXPIRES)
-                .map(str::to_owned),
+            expires: rule.metadata.annotation(keys::EXPIRES).map(str::to_owned),
             events,
             warnings: views(&[subject.warnings, &subject.impact.warnings]),
             incomplete: Incomplete::all(subject.completeness),
@@ -227,10 +226,10 @@ impl RuleDescription {
 fn annotations(metadata: &RuleMetadata) -> RuleAnnotations {
     let note = |key: &str| metadata.annotation(key).map(str::to_owned);
     RuleAnnotations {
-        created_by: note(RuleMetadata::CREATED_BY),
-        changed_by: note(RuleMetadata::CHANGED_BY),
-        reason: note(RuleMetadata::REASON),
-        expiration_time: metadata.expires().map(Time),
+        created_by: note(keys::CREATED_BY),
+        changed_by: note(keys::CHANGED_BY),
+        reason: note(keys::REASON),
+        expiration_time: keys::expires(&metadata).map(Time),
     }
 }
 
@@ -381,9 +380,7 @@ impl RuleDescription {
             (None, None) if self.generation > 1 => UNKNOWN.to_owned(),
             (user, None) => optional(user),
             // The user is that of this plugin's last change, which another program may have come after.
-            (Some(user), Some(writer)) if writer.manager == FieldManager::THIS_PLUGIN => {
-                user.to_owned()
-            }
+            (Some(user), Some(writer)) if writer.manager == keys::THIS_PROGRAM => user.to_owned(),
             (user, Some(writer)) => {
                 let time = writer
                     .update_time

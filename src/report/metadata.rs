@@ -9,8 +9,10 @@ use serde::{Deserialize, Serialize};
 use super::taint::{Time, pascal_case};
 use crate::assess::{DeviceBasis, ReportCompleteness};
 use crate::model;
+use crate::naming::keys;
 
-pub use crate::model::API_VERSION;
+/// Version of every document that this program writes or reads; within it, fields and enumeration values are only added.
+pub const API_VERSION: &str = keys::in_group!("v1alpha1");
 
 /// Source of a report: the cluster, and the data that was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]

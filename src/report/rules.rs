@@ -13,8 +13,9 @@ use super::table::{Column, Headers, Section, Table, UNKNOWN_COUNT, View, count_c
 use crate::assess::{Basis, CountSubject, Number, ReportCompleteness};
 use crate::engine::rule_lifecycle::EvictionStatus;
 use crate::engine::{Impact, RuleImpact};
-use crate::model::{Count, DeviceTaintRule, Effect, Kind, ObjectName, RuleMetadata};
+use crate::model::{Count, DeviceTaintRule, Effect, Kind, ObjectName};
 use crate::naming::duration::human_duration;
+use crate::naming::keys;
 use crate::naming::{device, rule};
 
 /// The name of a rule as kubectl prints it.
@@ -199,13 +200,13 @@ impl View for RuleList {
                 count_cell(*row.not_evicted_pod_count)
             })
             .column(Column::text("REASON").wide(), |row| {
-                annotation(row, RuleMetadata::REASON)
+                annotation(row, keys::REASON)
             })
             .column(Column::text("BY").wide(), |row| {
-                annotation(row, RuleMetadata::CREATED_BY)
+                annotation(row, keys::CREATED_BY)
             })
             .column(Column::text("EXPIRES").wide(), |row| {
-                annotation(row, RuleMetadata::EXPIRES)
+                annotation(row, keys::EXPIRES)
             })
             .column(Column::text("NOTE"), |row| notes(row, self.now))
             .table();
@@ -254,9 +255,9 @@ fn notes(row: &RuleRow, now: Timestamp) -> String {
     };
     let notes = [
         eviction(row).map(str::to_owned),
-        metadata.is_expired(now).then(|| "expired".to_owned()),
-        named("drain", RuleMetadata::DRAIN),
-        named("dedicated", RuleMetadata::DEDICATION),
+        keys::is_expired(&metadata, now).then(|| "expired".to_owned()),
+        named("drain", keys::DRAIN),
+        named("dedicated", keys::DEDICATION),
         row.is_other_hardware.then(|| "other hardware".to_owned()),
     ];
     notes.into_iter().flatten().collect::<Vec<_>>().join(", ")
@@ -402,12 +403,10 @@ mod tests {
             condition: Some(EvictionCondition {
                 status: "False".to_owned(),
                 reason: "Completed".to_owned(),
-                message: String::new(),
                 observed_generation: 1,
-                last_transition: None,
+                ..EvictionCondition::default()
             }),
-            metadata: RuleMetadata::default(),
-            managers: Vec::new(),
+            ..DeviceTaintRule::default()
         }
     }
 
@@ -469,7 +468,7 @@ mod tests {
         let row = |effect: &str, evicting, terminating| {
             let mut rule = rule_of(gpu());
             rule.taint.effect = effect.into();
-            let label = (RuleMetadata::DRAIN.to_owned(), "fw".to_owned());
+            let label = (keys::DRAIN.to_owned(), "fw".to_owned());
             rule.metadata
                 .labels
                 .extend((effect == "NoSchedule").then_some(label));

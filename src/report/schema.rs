@@ -61,7 +61,7 @@ mod tests {
     use super::*;
     use crate::assess::Basis;
     use crate::assess::Limits;
-    use crate::report::impact::Selector;
+    use crate::model::DeviceSelector;
     use crate::report::testing::{self, Example};
 
     fn errors<T: JsonSchema>(report: &impl Serialize) -> Vec<String> {
@@ -103,11 +103,9 @@ mod tests {
             ..Limits::default()
         };
         let mut old = plain.report();
-        old.proposed_taints[0].selector = Some(Selector {
-            driver: None,
-            pool: None,
-            device: None,
+        old.proposed_taints[0].selector = Some(DeviceSelector {
             unknown_fields: vec!["all".to_owned()],
+            ..DeviceSelector::default()
         });
         vec![plain.report(), other.report_within(&limits), old]
     }

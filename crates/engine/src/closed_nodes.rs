@@ -277,27 +277,23 @@ mod tests {
         Toleration {
             key: key.to_owned(),
             operator: Operator::Exists,
-            value: String::new(),
             effect,
-            seconds: None,
+            ..Toleration::default()
         }
     }
 
     fn node(unschedulable: bool, taints: &[(&str, &str)]) -> Node {
         let taints = taints.iter().map(|(key, effect)| NodeTaint {
             key: (*key).to_owned(),
-            value: String::new(),
             effect: (*effect).to_owned(),
-            time_added: None,
+            ..NodeTaint::default()
         });
         Node {
             name: "node-7".into(),
-            labels: Default::default(),
             is_whole: true,
             unschedulable,
-            conditions: Vec::new(),
             taints: taints.collect(),
-            extended_resources: Vec::new(),
+            ..Node::default()
         }
     }
 

@@ -130,11 +130,7 @@ mod tests {
         let model = model.map(|model| ("model".into(), AttributeValue::String(model.into())));
         Device {
             name: name.into(),
-            node: None,
-            taints: Vec::new(),
             attributes: model.into_iter().collect(),
-            capacity: Default::default(),
-            allow_multiple_allocations: false,
             terms: set.map(|set| {
                 let used = CounterUse {
                     set: set.into(),
@@ -145,6 +141,7 @@ mod tests {
                     ..DeviceTerms::default()
                 })
             }),
+            ..Device::default()
         }
     }
 

@@ -20,7 +20,7 @@ pub struct ProposedTaint {
 }
 
 /// The answer to a preview.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Impact<'a> {
     /// One per proposed taint, in the order of the question.
     pub rules: Vec<RuleImpact<'a>>,
@@ -194,6 +194,8 @@ pub enum Verdict {
 
 /// Why the controller leaves a pod alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum NotEvicted {
     /// No proposed taint has effect `NoExecute`.
     EffectDoesNotEvict,
@@ -292,7 +294,7 @@ impl ProposedTaint {
     /// The taint of a rule that exists.
     ///
     /// A rule with effect `None` is taken as if its effect were changed to `NoExecute` at `now`: the
-    /// server sets the time anew then (since 1.36), and this plugin does so where the server does
+    /// server sets the time anew then (since 1.36), and this crate does so where the server does
     /// not. Other rules keep their time.
     pub fn of_rule(rule: &DeviceTaintRule, now: Timestamp) -> Self {
         Self::of_changed_rule(rule, &previewed(&rule.taint.effect), now)
@@ -368,7 +370,6 @@ pub(super) fn proposed_rules(proposed: &[ProposedTaint]) -> impl Iterator<Item =
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::RuleMetadata;
 
     const NOW: i64 = 1_000;
 
@@ -389,9 +390,7 @@ mod tests {
                 effect: effect.into(),
                 time_added: added.map(at),
             },
-            condition: None,
-            metadata: RuleMetadata::default(),
-            managers: Vec::new(),
+            ..DeviceTaintRule::default()
         }
     }
 

@@ -1,10 +1,42 @@
 //! Verdicts of the control plane over a [`Snapshot`](crate::model::Snapshot).
 //!
-//! Pure functions of (snapshot, now, semantics): no I/O, no clock, no failure. Everything that the
-//! device-taint-eviction controller decides is decided here, by the same rules.
+//! Functions of a snapshot, the time and the Kubernetes version: no I/O, no clock, and no failure for
+//! well-formed input. Decisions are those of the device-taint-eviction controller and of the
+//! scheduler's allocator.
 //!
 //! ```text
 //! taint ──▶ device ──▶ claim ──▶ pod      at every arrow the earliest time wins
+//! ```
+//!
+//! A preview of a rule with effect `NoExecute` for one device, which a claim of one pod holds:
+//!
+//! ```
+//! use device_taint_engine::{model::*, preview, ProposedTaint, Semantics, Verdict};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let now = "2026-11-21T01:00:34Z".parse()?;
+//! let gpu = DeviceId { driver: "gpu.example.com".into(), pool: "node-7".into(), device: "gpu-0".into() };
+//! let pool = Pool { name: gpu.pool.clone(), generation: 1, slice_count: 1 };
+//! let devices = vec![Device { name: gpu.device.clone(), ..Device::default() }];
+//! let slice = ResourceSlice { driver: gpu.driver.clone(), pool, devices, ..ResourceSlice::default() };
+//!
+//! let name = NamespacedName { namespace: "ml".into(), name: "train".into() };
+//! let used = PodClaim { name: "gpu".into(), source: ClaimSource::Claim("train".into()) };
+//! let node = Some("node-7".into());
+//! let pod = Pod { name: name.clone(), uid: "1".into(), node, claims: vec![used], ..Pod::default() };
+//! let results = vec![AllocationResult { device: gpu.clone(), ..AllocationResult::default() }];
+//! let allocation = Some(Allocation { results, node: None });
+//! let (resource, uid) = ("pods".into(), "1".into());
+//! let consumer = ConsumerReference { resource, name: "train".into(), uid, ..Default::default() };
+//! let claim = ResourceClaim { name, allocation, reserved_for: vec![consumer], ..ResourceClaim::default() };
+//!
+//! let snapshot = Snapshot { slices: vec![slice], claims: vec![claim], pods: vec![pod], ..Snapshot::default() };
+//! let taint = Taint { key: "broken".into(), effect: Effect::NoExecute, time_added: Some(now), ..Taint::default() };
+//! let rules = [ProposedTaint { rule: None, selector: Some(gpu.into()), taint }];
+//! let impact = preview(&snapshot, &rules, now, &Semantics::assumed());
+//! assert_eq!(impact.pods[0].verdict, Verdict::Evicted { at: now });
+//! # Ok(())
+//! # }
 //! ```
 //!
 //! | what | module |

@@ -235,6 +235,8 @@ pub fn selection(
 
 /// Devices that a selector chooses, before any device is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum SelectorScope {
     /// The devices that match the fields of the selector.
     Described,

@@ -1,6 +1,5 @@
 //! Literal objects and verdicts for tests.
 
-use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use jiff::{SignedDuration, Timestamp};
@@ -10,11 +9,10 @@ use super::inventory::DeviceState;
 use super::semantics::Semantics;
 use crate::model::{
     Allocation, AllocationResult, AttributeValue, BudgetStatus, ConsumerReference, Containers,
-    Controller, CounterUse, Deletion, Device, DeviceAmount, DeviceId, DeviceSelector, DeviceTerms,
-    DisruptionAction, Effect, FailurePolicy, Kind, LabelSelector, Minor, NamespacedName, Node,
-    NodeCondition, Phase, PodDisruptionBudget, Pool, QosClass, Reading, RequestTerms,
-    ResourceClaim, ResourceSlice, Sandbox, SliceNodes, Snapshot, Source, Taint, Toleration,
-    UnhealthyPodEvictionPolicy, Workload,
+    Controller, CounterUse, Deletion, Device, DeviceId, DeviceSelector, DeviceTerms, Effect,
+    FailurePolicy, Kind, LabelSelector, Minor, NamespacedName, Node, NodeCondition, Phase,
+    PodDisruptionBudget, Pool, QosClass, Reading, RequestTerms, ResourceClaim, ResourceSlice,
+    Sandbox, SliceNodes, Taint, Toleration, Workload,
 };
 
 pub use crate::model::Pod;
@@ -140,10 +138,7 @@ pub fn result(device: DeviceId) -> AllocationResult {
     AllocationResult {
         request: "gpu".into(),
         device,
-        admin_access: false,
-        share_id: None,
-        tolerations: Vec::new(),
-        consumed_capacity: None,
+        ..AllocationResult::default()
     }
 }
 
@@ -151,12 +146,8 @@ pub fn result(device: DeviceId) -> AllocationResult {
 pub fn terms(class: &str, tolerations: Vec<Toleration>) -> RequestTerms {
     RequestTerms {
         class: class.into(),
-        expressions: Vec::new(),
-        amount: DeviceAmount::Exactly(1),
-        admin_access: false,
         tolerations,
-        capacity: BTreeMap::new(),
-        is_more: false,
+        ..RequestTerms::default()
     }
 }
 
@@ -201,17 +192,15 @@ pub fn budget(namespace: &str, desired: i32, healthy: i32, expected: i32) -> Pod
         name: name(namespace, "budget"),
         generation: 1,
         selector: Some(LabelSelector::default()),
-        min_available: None,
-        max_unavailable: None,
-        unhealthy_pod_eviction_policy: UnhealthyPodEvictionPolicy::IfHealthyBudget,
         status: BudgetStatus {
             disruptions_allowed: (healthy - desired).max(0),
             current_healthy: healthy,
             desired_healthy: desired,
             expected_pods: expected,
             observed_generation: 1,
-            failure: None,
+            ..BudgetStatus::default()
         },
+        ..PodDisruptionBudget::default()
     }
 }
 
@@ -220,24 +209,14 @@ pub fn pod(namespace: &str, pod: &str) -> Pod {
         name: name(namespace, pod),
         uid: format!("uid-of-{pod}").as_str().into(),
         node: Some("node-7".into()),
-        labels: Vec::new(),
-        annotations: Vec::new(),
         phase: Phase::Running,
         is_ready: true,
         containers: Containers::Running,
         sandbox: Sandbox::Up,
-        deletion: None,
-        claims: Vec::new(),
-        extended_resource_claim: None,
-        extended_resources: Vec::new(),
-        pod_group: None,
         controller: Some(controller("ReplicaSet", "train-6d")),
         qos_class: Some(QosClass::Burstable),
-        priority: 0,
-        priority_class_name: "".into(),
         grace_period_seconds: 30,
-        has_local_data: false,
-        scheduling: None,
+        ..Pod::default()
     }
 }
 
@@ -286,10 +265,7 @@ pub fn evicted(pod: &Pod, seconds: i64) -> PodImpact<'_> {
 pub fn failure_policy(limit: i32) -> FailurePolicy {
     FailurePolicy {
         backoff_limit: limit,
-        limit_per_index: None,
-        failed: 0,
-        disruption: DisruptionAction::Count,
-        ended: None,
+        ..FailurePolicy::default()
     }
 }
 
@@ -298,12 +274,9 @@ pub fn workload(workload: &str, ready: i32) -> Workload {
     Workload {
         name: name("team-a", workload),
         uid: format!("uid-of-{workload}").as_str().into(),
-        controller: None,
         replicas: Some(ready),
         ready: Some(ready),
-        min_members: None,
-        failure: None,
-        rollout: None,
+        ..Workload::default()
     }
 }
 
@@ -314,12 +287,8 @@ pub fn published(name: &str, attributes: &[(&str, &str)]) -> Device {
         attributes.map(|(name, value)| ((*name).into(), AttributeValue::String((*value).into())));
     Device {
         name: name.into(),
-        node: None,
-        taints: Vec::new(),
         attributes: attributes.collect(),
-        capacity: Default::default(),
-        allow_multiple_allocations: false,
-        terms: None,
+        ..Device::default()
     }
 }
 
@@ -327,15 +296,8 @@ pub fn published(name: &str, attributes: &[(&str, &str)]) -> Device {
 pub fn device_state(id: DeviceId) -> DeviceState<'static> {
     DeviceState {
         id,
-        node: None,
         published: true,
-        device: None,
-        allocations: 0,
-        administrative: 0,
-        taints: Vec::new(),
-        claims: Vec::new(),
-        admin_claims: Vec::new(),
-        consumers: Vec::new(),
+        ..DeviceState::default()
     }
 }
 
@@ -383,40 +345,30 @@ pub fn slice(devices: Vec<Device>) -> ResourceSlice {
 pub fn node(name: &str) -> Node {
     Node {
         name: name.into(),
-        labels: BTreeMap::new(),
         is_whole: true,
-        unschedulable: false,
         conditions: vec![NodeCondition {
             kind: "Ready".to_owned(),
             status: "True".to_owned(),
             reason: "KubeletReady".to_owned(),
             last_transition: Some(after(-3_600)),
         }],
-        taints: Vec::new(),
-        extended_resources: Vec::new(),
+        ..Node::default()
     }
 }
 
 pub fn impact(pods: Vec<PodImpact<'_>>) -> Impact<'_> {
     Impact {
-        rules: Vec::new(),
-        devices: Vec::new(),
         pods,
-        warnings: Vec::new(),
+        ..Impact::default()
     }
 }
 
 pub fn reading() -> Reading {
     Reading {
-        snapshot: Snapshot::default(),
-        source: Source::Files,
         observed_at: Some(now()),
-        is_time_guessed: false,
-        version: None,
         known: Kind::ALL.into(),
         resource_versions: [("pods".to_owned(), "220".to_owned())].into(),
-        warnings: Vec::new(),
-        gaps: Vec::new(),
+        ..Reading::default()
     }
 }
 
@@ -427,13 +379,11 @@ pub fn claim(pod: &Pod) -> ResourceClaim {
             name: format!("{}-gpu", pod.name.name).as_str().into(),
         },
         uid: format!("uid-of-{}-gpu", pod.name.name).as_str().into(),
-        controller: None,
-        spec: None,
         allocation: Some(Allocation {
             node: None,
             results: vec![result(DEVICE.clone())],
         }),
-        reserved_for: Vec::new(),
+        ..ResourceClaim::default()
     }
 }
 

@@ -10,7 +10,8 @@ use serde_json::Value;
 
 use super::sources::InputError;
 use crate::cluster::read::everything::Saved;
-use crate::model::{Gap, Kind, Minor, Need, Saving, Snapshot, Warning, in_group};
+use crate::model::{Gap, Kind, Minor, Need, Saving, Snapshot, Warning};
+use crate::naming::keys;
 use crate::wire::{Item, ListMeta, TypeMeta};
 
 /// Puts facts together; of two states of one object, the newer counts.
@@ -154,11 +155,11 @@ pub(crate) fn missing_pods(snapshot: &Snapshot) -> Option<Gap> {
 }
 
 /// Time when the cluster was read, in RFC 3339.
-const OBSERVED_AT: &str = in_group!("observed-at");
+const OBSERVED_AT: &str = keys::in_group!("observed-at");
 /// The kinds that were asked for, separated by commas: there may be none of some of them.
-const KINDS: &str = in_group!("kinds");
+const KINDS: &str = keys::in_group!("kinds");
 /// The server's own version, such as `v1.37.0`.
-const SERVER_VERSION: &str = in_group!("server-version");
+const SERVER_VERSION: &str = keys::in_group!("server-version");
 
 /// Annotations of a saved list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

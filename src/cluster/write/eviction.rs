@@ -12,7 +12,8 @@ use crate::cluster::client::target::{Change, JSON, Read, escaped, pod_path};
 use crate::cluster::client::write::WriteOutcome;
 use crate::cluster::error::ClusterError;
 use crate::cluster::permission::Permission;
-use crate::model::{Kind, NamespacedName, Rollout, RuleMetadata, Uid};
+use crate::model::{Kind, NamespacedName, Rollout, Uid};
+use crate::naming::keys;
 
 /// Result of the eviction or deletion of a pod, or of a restart.
 #[derive(Debug)]
@@ -109,7 +110,7 @@ pub async fn restart(
         "/apis/apps/v1/namespaces/{}/deployments/{}?fieldManager={}&fieldValidation=Strict{dry_run}",
         escaped(namespace),
         escaped(name),
-        RuleMetadata::THIS_PROGRAM,
+        keys::THIS_PROGRAM,
     );
     let target = Read::json(path, Permission::new("patch", Kind::Deployment));
     let change = Change::new(Method::PATCH, MERGE_PATCH, &patch(on, at));

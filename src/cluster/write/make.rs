@@ -12,7 +12,7 @@ use crate::cluster::client::target::{self, JSON, Read, path_of};
 use crate::cluster::client::write::WriteOutcome;
 use crate::cluster::error::ClusterError;
 use crate::cluster::permission::Permission;
-use crate::model::RuleMetadata;
+use crate::naming::keys;
 
 /// The whole of what an object is to be, for server-side apply.
 const APPLY_PATCH: &str = "application/apply-patch+yaml";
@@ -387,7 +387,7 @@ impl<T: Known> Objects<T> {
 /// A field that the server would drop may be the one that narrows what a change does, so that unknown
 /// ones are refused.
 fn query(change: &ObjectChange, mode: WriteMode) -> String {
-    let manager = RuleMetadata::THIS_PROGRAM;
+    let manager = keys::THIS_PROGRAM;
     let dry_run = match mode {
         WriteMode::Store => "",
         WriteMode::DryRun => "&dryRun=All",
@@ -431,8 +431,8 @@ const AS_BEFORE: &str =
 /// True if `found` carries the note of the run that makes the change, so that no other run's object is taken for it.
 fn is_of_run(change: &ObjectChange, found: &Value) -> bool {
     let (sent, key) = match change {
-        ObjectChange::Create { object } => (object, RuleMetadata::CREATED_BY_RUN),
-        ObjectChange::Patch { patch, .. } => (patch, RuleMetadata::CHANGED_BY_RUN),
+        ObjectChange::Create { object } => (object, keys::CREATED_BY_RUN),
+        ObjectChange::Patch { patch, .. } => (patch, keys::CHANGED_BY_RUN),
         // Applied twice, it is the same.
         ObjectChange::Apply { .. } | ObjectChange::Delete { .. } => return false,
     };
@@ -448,8 +448,7 @@ fn is_of_run(change: &ObjectChange, found: &Value) -> bool {
 fn is_meant(change: &ObjectChange, found: &Value) -> bool {
     match change {
         ObjectChange::Create { object } => {
-            let has_run =
-                object["metadata"]["annotations"][RuleMetadata::CREATED_BY_RUN].is_string();
+            let has_run = object["metadata"]["annotations"][keys::CREATED_BY_RUN].is_string();
             !has_run || is_of_run(change, found)
         }
         ObjectChange::Apply { .. } => true,
@@ -644,15 +643,15 @@ mod tests {
         let noted =
             |key: &str, run: &str| json!({"metadata": {"uid": "u", "annotations": {key: run}}});
         let create = ObjectChange::Create {
-            object: noted(RuleMetadata::CREATED_BY_RUN, "1"),
+            object: noted(keys::CREATED_BY_RUN, "1"),
         };
         let patch = ObjectChange::Patch {
             on: state("7"),
-            patch: noted(RuleMetadata::CHANGED_BY_RUN, "1"),
+            patch: noted(keys::CHANGED_BY_RUN, "1"),
         };
         for (change, key) in [
-            (&create, RuleMetadata::CREATED_BY_RUN),
-            (&patch, RuleMetadata::CHANGED_BY_RUN),
+            (&create, keys::CREATED_BY_RUN),
+            (&patch, keys::CHANGED_BY_RUN),
         ] {
             assert!(is_of_run(change, &noted(key, "1")));
             assert!(!is_of_run(change, &noted(key, "2")));
@@ -660,11 +659,8 @@ mod tests {
         }
         let nameless = ObjectChange::Create { object: json!({}) };
         assert!(!is_of_run(&nameless, &json!({})), "no run is no run's");
-        assert!(is_meant(&create, &noted(RuleMetadata::CREATED_BY_RUN, "1")));
-        assert!(!is_meant(
-            &create,
-            &noted(RuleMetadata::CREATED_BY_RUN, "2")
-        ));
+        assert!(is_meant(&create, &noted(keys::CREATED_BY_RUN, "1")));
+        assert!(!is_meant(&create, &noted(keys::CREATED_BY_RUN, "2")));
         assert!(is_meant(&patch, &json!({"metadata": {"uid": "u"}})));
         assert!(!is_meant(&patch, &json!({"metadata": {"uid": "v"}})));
     }

@@ -9,7 +9,8 @@ use crate::decide::draft::{RuleDraft, RulePatch};
 use crate::decide::testing::{foreign, named, rule, selector};
 use crate::engine::Semantics;
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceTaintRule, Effect, RuleMetadata};
+use crate::model::{DeviceTaintRule, Effect};
+use crate::naming::keys;
 
 fn now() -> Timestamp {
     "2026-11-21T01:00:00Z".parse().unwrap()
@@ -18,8 +19,8 @@ fn now() -> Timestamp {
 fn draft(effect: &str) -> RuleDraft {
     RuleDraft {
         labels: [
-            (RuleMetadata::MANAGED_BY, RuleMetadata::THIS_PROGRAM),
-            (RuleMetadata::BATCH, "mine"),
+            (keys::MANAGED_BY, keys::THIS_PROGRAM),
+            (keys::BATCH, "mine"),
         ]
         .map(|(key, value)| (key.to_owned(), value.to_owned()))
         .into(),
@@ -101,7 +102,7 @@ fn another_effect_or_value_needs_overwrite_and_other_devices_another_name() {
 #[test]
 fn reason_and_labels_are_added_to_a_rule_that_is_there() {
     let mut wanted = draft("None");
-    let reason = (RuleMetadata::REASON.to_owned(), "update".to_owned());
+    let reason = (keys::REASON.to_owned(), "update".to_owned());
     wanted.annotations = [reason.clone()].into();
     wanted.labels.insert("team".to_owned(), "ml".to_owned());
     let patch = patched(kept(wanted, &stored("None")).unwrap());
@@ -113,7 +114,7 @@ fn reason_and_labels_are_added_to_a_rule_that_is_there() {
 #[test]
 fn the_first_owner_of_a_rule_keeps_it() {
     let mut theirs = stored("None");
-    let batch = RuleMetadata::BATCH.to_owned();
+    let batch = keys::BATCH.to_owned();
     theirs
         .metadata
         .labels
@@ -134,7 +135,7 @@ fn the_first_owner_of_a_rule_keeps_it() {
 
 #[test]
 fn an_expiry_stays_unless_it_is_overwritten_and_that_is_said() {
-    let key = RuleMetadata::EXPIRES.to_owned();
+    let key = keys::EXPIRES.to_owned();
     let mut wanted = draft("None");
     let later = "2026-11-21T09:00:00Z".to_owned();
     wanted.annotations.insert(key.clone(), later.clone());

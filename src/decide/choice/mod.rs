@@ -23,4 +23,4 @@ pub use not_found::{
     refuse_unknown_on_node, refuse_unmatched, rules_without_published_devices, unknown_devices,
     unknown_on_node,
 };
-pub use resolve::{DeviceFilter, ResolvedChoice, devices_with, refuse_wide};
+pub use resolve::{DeviceFilter, ResolvedChoice, assumed_taint, devices_with, refuse_wide};

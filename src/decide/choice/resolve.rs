@@ -1,6 +1,6 @@
 //! Devices of hardware IDs, `--node` and `--where` in what was read.
 
-use super::arguments::{Choice, ChoiceBasis, DeviceFilterFlags, Purpose, wrong_name};
+use super::arguments::{Choice, ChoiceBasis, DeviceFilterFlags, Purpose};
 use super::not_found::{no_hardware, refuse_no_match};
 use crate::decide::identity::Hardware;
 use crate::engine::allocator::sharing_counters;
@@ -8,10 +8,10 @@ use crate::engine::expression::{DeviceExpression, ExpressionError};
 use crate::engine::{DeviceCondition, FilteredDevices, ProposedTaint, Semantics, filter_devices};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{
-    DeviceId, DeviceSelector, DeviceTaintRule, Effect, Kind, Reading, Snapshot, Warning, in_group,
+    DeviceId, DeviceSelector, DeviceTaintRule, Effect, Kind, Reading, Snapshot, Taint, Warning,
 };
+use crate::naming::keys;
 use crate::naming::phrase::{counted, few};
-use crate::naming::taint;
 use jiff::Timestamp;
 use std::collections::BTreeSet;
 
@@ -263,8 +263,14 @@ fn wrong_expression(text: &str, error: &ExpressionError) -> Failure {
     failure.detail(shown).detail(format!("{gap}^"))
 }
 
-/// The taint that is assumed when none is named.
-const DEFAULT_TAINT: &str = in_group!("preview:NoExecute");
+/// The taint that is assumed when none is named: no toleration names its key.
+pub fn assumed_taint() -> Taint {
+    Taint {
+        key: keys::in_group!("preview").to_owned(),
+        effect: Effect::NoExecute,
+        ..Taint::default()
+    }
+}
 
 impl Choice {
     /// The taints that this means in `snapshot` at `now`. `manifests` are what stands in the files, and
@@ -287,10 +293,7 @@ impl Choice {
                 "internal error, please report it: the devices that the command line selects were not determined",
             )),
             ChoiceBasis::Selectors(selectors) => {
-                let taint = match &self.taint {
-                    Some(taint) => taint.clone(),
-                    None => taint::parse(DEFAULT_TAINT).map_err(wrong_name)?,
-                };
+                let taint = self.taint.clone().unwrap_or_else(assumed_taint);
                 let selectors = selectors.iter().cloned();
                 Ok(ProposedTaint::hypothetical_for(selectors, &taint, now))
             }
@@ -379,6 +382,7 @@ mod tests {
     use crate::engine::testing::{drawing, published, semantics, slice, slice_of};
     use crate::model::{DeviceSelector, RuleMetadata};
     use crate::naming::device;
+    use crate::naming::taint;
     use crate::report::testing;
 
     #[test]

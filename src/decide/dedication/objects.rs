@@ -3,7 +3,8 @@
 use super::terms::{Namespaces, Terms};
 use crate::decide::draft::RuleDraft;
 use crate::error::Failure;
-use crate::model::{DeviceSelector, Kind, RuleMetadata, Taint};
+use crate::model::{DeviceSelector, Kind};
+use crate::naming::keys;
 use crate::naming::labels::Requirement;
 use crate::naming::rule;
 use serde_json::{Value, json};
@@ -71,8 +72,8 @@ impl Terms {
 
     fn labels(&self) -> BTreeMap<String, String> {
         let labels = [
-            (RuleMetadata::MANAGED_BY, RuleMetadata::THIS_PROGRAM),
-            (RuleMetadata::DEDICATION, &self.name),
+            (keys::MANAGED_BY, keys::THIS_PROGRAM),
+            (keys::DEDICATION, &self.name),
         ];
         labels
             .map(|(key, value)| (key.to_owned(), value.to_owned()))
@@ -83,13 +84,13 @@ impl Terms {
         let reason = self.reason.clone();
         let reason = reason.unwrap_or_else(|| format!("dedicated to {}", self.namespaces_text()));
         // With the name: two dedications of one device must not write to the same rule.
-        let key = format!("{}={}", Taint::DEDICATED, self.name);
+        let key = format!("{}={}", keys::DEDICATED, self.name);
         RuleDraft {
             name: rule::name(device, &key),
             selector: device.clone(),
             taint: self.taint(),
             labels: self.labels(),
-            annotations: [(RuleMetadata::REASON.to_owned(), reason)].into(),
+            annotations: [(keys::REASON.to_owned(), reason)].into(),
             manifest: None,
         }
     }
@@ -114,7 +115,7 @@ impl Terms {
     pub fn is_tolerated(&self, probe: &Value) -> bool {
         let tolerations = &probe["spec"]["devices"]["requests"][0]["exactly"]["tolerations"];
         let mut tolerations = tolerations.as_array().into_iter().flatten();
-        tolerations.any(|one| one["key"] == Taint::DEDICATED && one["value"] == self.name)
+        tolerations.any(|one| one["key"] == keys::DEDICATED && one["value"] == self.name)
     }
 
     /// True if a claim was rejected by the policy of this dedication, according to the server's message.
@@ -139,7 +140,7 @@ impl DesiredObject {
     /// The object with a note who created it: `user`, unless the one that was `found` says so.
     #[must_use]
     pub fn created_by(mut self, user: Option<&str>, found: Option<&Value>) -> Self {
-        let key = RuleMetadata::CREATED_BY;
+        let key = keys::CREATED_BY;
         let noted = found.and_then(|found| found["metadata"]["annotations"][key].as_str());
         if let Some(user) = noted
             .or(user)
@@ -209,7 +210,7 @@ impl DesiredObject {
 
 /// True if an object is of the dedication: its label says so.
 pub fn is_of(object: &Value, dedication: &str) -> bool {
-    object["metadata"]["labels"][RuleMetadata::DEDICATION] == dedication
+    object["metadata"]["labels"][keys::DEDICATION] == dedication
 }
 
 /// Expression that adds the toleration on creation, and restores it on update.
@@ -232,7 +233,7 @@ fn mutation() -> String {
              JSONPatch{{op: \"add\", path: variables.path + string(i) + {path},\n    \
              value: oldObject != null ? {stored} : {present}\n      \
              + variables.added.filter(added, !{present}.exists(found, {same}))}})",
-            key = Taint::DEDICATED,
+            key = keys::DEDICATED,
         )
     };
     let all = "variables.requests";
@@ -327,7 +328,7 @@ fn requirement(requirement: &Requirement) -> String {
 ///
 /// Upstream: `ToleratesTaint` of `resourceclaim/devicetoleration.go`.
 fn tolerates_nothing(terms: &Terms) -> String {
-    let (key, value) = (json!(Taint::DEDICATED), json!(terms.name));
+    let (key, value) = (json!(keys::DEDICATED), json!(terms.name));
     let any = |of: &str| {
         format!(
             "{of}.?tolerations.orValue([]).exists(found, found.?key.orValue(\"\") in [\"\", {key}]\n    \
@@ -415,7 +416,7 @@ pub(super) fn validating_policy(terms: &Terms) -> Value {
     let message = format!(
         "devices tainted {}={} are dedicated to {} (dedication {}); claims in other namespaces \
          must not tolerate this taint, by its key or with a wildcard toleration",
-        Taint::DEDICATED,
+        keys::DEDICATED,
         terms.name,
         terms.namespaces_text(),
         terms.name
@@ -491,9 +492,8 @@ mod tests {
     #[test]
     fn a_rule_keeps_the_note_of_who_created_it() {
         let rule = objects("a").pop().unwrap();
-        let by = |one: &DesiredObject| {
-            one.object["metadata"]["annotations"][RuleMetadata::CREATED_BY].clone()
-        };
+        let by =
+            |one: &DesiredObject| one.object["metadata"]["annotations"][keys::CREATED_BY].clone();
         let of_alice = rule.clone().created_by(Some("alice"), None);
         assert_eq!(by(&of_alice), "alice");
         let by_bob = rule.created_by(Some("bob"), Some(&of_alice.object));

@@ -10,6 +10,7 @@ use crate::model::{
     DeviceId, DeviceSelector, DeviceTaintRule, Effect, NamespacedName, Snapshot, Taint,
 };
 use crate::naming::device;
+use crate::naming::keys;
 use crate::naming::labels::{self, LabelSelector};
 use crate::naming::phrase::{counted, few, nearest};
 
@@ -88,7 +89,7 @@ impl Terms {
     /// The taint of the devices. Its effect is never raised: the policies add a toleration of NoSchedule.
     pub fn taint(&self) -> Taint {
         Taint {
-            key: Taint::DEDICATED.to_owned(),
+            key: keys::DEDICATED.to_owned(),
             value: self.name.clone(),
             effect: Effect::NoSchedule,
             time_added: None,
@@ -167,7 +168,7 @@ pub fn other_dedication<'a>(
         terms.devices.iter().any(|own| overlap(own, &theirs))
     };
     rules.iter().find_map(|rule| {
-        let name = rule.taint.dedication()?;
+        let name = keys::dedication(&rule.taint)?;
         (name != terms.name && overlaps(rule)).then_some((rule, name))
     })
 }
@@ -311,7 +312,7 @@ mod tests {
     use crate::decide::dedication::testing::{by_labels, claim, held, namespace, terms};
     use crate::decide::testing::{rule, selector};
     use crate::error::ExitStatus;
-    use crate::model::{ResourceClaimTemplate, Taint};
+    use crate::model::ResourceClaimTemplate;
     use serde_json::json;
 
     #[test]
@@ -351,7 +352,7 @@ mod tests {
 
     fn dedicated(name: &str, selector: Option<DeviceSelector>) -> DeviceTaintRule {
         let mut rule = rule("NoSchedule");
-        rule.taint.key = Taint::DEDICATED.to_owned();
+        rule.taint.key = keys::DEDICATED.to_owned();
         rule.taint.value = name.to_owned();
         rule.selector = selector;
         rule

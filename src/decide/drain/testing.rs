@@ -7,9 +7,9 @@ use super::unit::unit_hash;
 use crate::decide::testing::named;
 use crate::engine::testing::{controller, failure_policy, pod, reading, workload};
 use crate::model::{
-    Amount, Deployment, DeviceTaintRule, Job, Pod, Reading, ReplicaSet, Rollout, RuleMetadata,
-    StatefulSet,
+    Amount, Deployment, DeviceTaintRule, Job, Pod, Reading, ReplicaSet, Rollout, StatefulSet,
 };
+use crate::naming::keys;
 
 /// A drain by evictions, without any further flag.
 pub fn limits() -> DrainLimits {
@@ -27,11 +27,11 @@ pub fn limits() -> DrainLimits {
 pub fn drain_rule(name: &str, unit: &str, effect: &str) -> DeviceTaintRule {
     let mut rule = named(name, effect);
     let labels = [
-        (RuleMetadata::DRAIN.to_owned(), "fw".to_owned()),
-        (RuleMetadata::DRAIN_UNIT.to_owned(), unit_hash(unit)),
+        (keys::DRAIN.to_owned(), "fw".to_owned()),
+        (keys::DRAIN_UNIT.to_owned(), unit_hash(unit)),
     ];
     rule.metadata.labels.extend(labels);
-    let note = (RuleMetadata::DRAIN_UNIT.to_owned(), unit.to_owned());
+    let note = (keys::DRAIN_UNIT.to_owned(), unit.to_owned());
     rule.metadata.annotations.extend([note]);
     rule
 }

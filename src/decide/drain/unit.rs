@@ -15,14 +15,14 @@ use crate::engine::holders::holders;
 use crate::engine::{self, DeviceState, ProposedTaint, complete_pools};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{
-    DeviceId, DeviceSelector, DeviceTaintRule, Effect, ResourceSlice, RuleMetadata, Snapshot,
-    Taint, in_group,
+    DeviceId, DeviceSelector, DeviceTaintRule, Effect, ResourceSlice, Snapshot, Taint,
 };
+use crate::naming::keys;
 use crate::naming::phrase::few;
 use crate::naming::{Subject, device, labels, rule};
 
 /// The key of the taint of every drain; the value is the drain's name.
-const TAINT_KEY: &str = in_group!("drain");
+const TAINT_KEY: &str = keys::in_group!("drain");
 
 /// Selection, name and limits of a drain.
 #[derive(Clone, Debug, clap::Args)]
@@ -263,8 +263,8 @@ impl DrainTerms {
             name: None,
             reason: self.reason.clone(),
             labels: vec![
-                (RuleMetadata::DRAIN.to_owned(), self.name.clone()),
-                (RuleMetadata::DRAIN_UNIT.to_owned(), unit_hash(&unit.name)),
+                (keys::DRAIN.to_owned(), self.name.clone()),
+                (keys::DRAIN_UNIT.to_owned(), unit_hash(&unit.name)),
             ],
         };
         let mut drafts = annotations.drafts(&choice, Vec::new())?;
@@ -273,7 +273,7 @@ impl DrainTerms {
             .map(|rule| rule.name.as_str())
             .collect();
         for draft in &mut drafts {
-            let key = RuleMetadata::DRAIN_UNIT.to_owned();
+            let key = keys::DRAIN_UNIT.to_owned();
             draft.annotations.insert(key, unit.name.clone());
             if raised.contains(draft.name.as_str()) {
                 draft.taint.effect = Effect::NoExecute;
@@ -363,8 +363,8 @@ pub fn unit_rules<'a>(
     unit: &str,
 ) -> impl Iterator<Item = &'a DeviceTaintRule> {
     let labels = [
-        (RuleMetadata::DRAIN, drain.to_owned()),
-        (RuleMetadata::DRAIN_UNIT, unit_hash(unit)),
+        (keys::DRAIN, drain.to_owned()),
+        (keys::DRAIN_UNIT, unit_hash(unit)),
     ];
     rules.iter().filter(move |rule| {
         let mut labels = labels.iter();
@@ -376,10 +376,10 @@ pub fn unit_rules<'a>(
 pub fn drain_units(rules: &[DeviceTaintRule]) -> Vec<DrainUnit> {
     let mut units: BTreeMap<(&str, String), Vec<DeviceTaintRule>> = BTreeMap::new();
     for rule in rules {
-        let Some(drain) = rule.metadata.labels.get(RuleMetadata::DRAIN) else {
+        let Some(drain) = rule.metadata.labels.get(keys::DRAIN) else {
             continue;
         };
-        let unit = rule.metadata.annotation(RuleMetadata::DRAIN_UNIT);
+        let unit = rule.metadata.annotation(keys::DRAIN_UNIT);
         let devices = || rule.selector.as_ref().map(device::format);
         let unit = unit.map(str::to_owned).or_else(devices).unwrap_or_default();
         units.entry((drain, unit)).or_default().push(rule.clone());
@@ -639,16 +639,16 @@ mod tests {
             selectors: vec![crate::decide::testing::selector("gpu-0")],
         };
         let draft = terms.drafts(&unit, &[]).expect("a rule").remove(0);
-        assert_eq!(draft.labels[RuleMetadata::DRAIN], "fw");
-        assert_eq!(draft.labels[RuleMetadata::DRAIN_UNIT], unit_hash("node-1"));
-        assert_eq!(draft.annotations[RuleMetadata::DRAIN_UNIT], "node-1");
+        assert_eq!(draft.labels[keys::DRAIN], "fw");
+        assert_eq!(draft.labels[keys::DRAIN_UNIT], unit_hash("node-1"));
+        assert_eq!(draft.annotations[keys::DRAIN_UNIT], "node-1");
         assert_eq!(draft.taint.effect, Effect::NoSchedule);
         let raised = drain_rule(&draft.name, "node-1", "NoExecute");
         let draft = terms.drafts(&unit, &[raised]).expect("a rule").remove(0);
         assert_eq!(draft.taint.effect, Effect::NoExecute);
         // The rule of another drain is none of its rules.
         let mut other = drain_rule(&draft.name, "node-1", "NoExecute");
-        let label = (RuleMetadata::DRAIN.to_owned(), "other".to_owned());
+        let label = (keys::DRAIN.to_owned(), "other".to_owned());
         other.metadata.labels.extend([label]);
         let draft = terms.drafts(&unit, &[other]).expect("a rule").remove(0);
         assert_eq!(draft.taint.effect, Effect::NoSchedule);
@@ -729,7 +729,7 @@ mod tests {
     fn a_drain_or_the_units_of_a_name_are_restored() {
         let mut rules = rules();
         let mut other = drain_rule("c", "node-2", "NoSchedule");
-        let label = (RuleMetadata::DRAIN.to_owned(), "node-1".to_owned());
+        let label = (keys::DRAIN.to_owned(), "node-1".to_owned());
         other.metadata.labels.extend([label]);
         rules.push(other);
         let names = |targets: &[&str]| {

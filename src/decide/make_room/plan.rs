@@ -14,9 +14,10 @@ use crate::engine::tolerate::tolerates;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{
     DeviceId, DeviceSelector, DeviceTaintRule, Effect, NamespacedName, Pod, RequestKind,
-    RequestTerms, ResourceClaim, RuleMetadata, Taint, Toleration, Uid, in_group,
+    RequestTerms, ResourceClaim, Taint, Toleration, Uid,
 };
 use crate::naming::duration::parse_duration;
+use crate::naming::keys;
 use crate::naming::phrase::{counted, few};
 use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
@@ -342,7 +343,7 @@ impl PlannedEviction {
 }
 
 /// Key of the taint on devices that are kept for a pod; the value is the pod's UID.
-pub const TAINT_KEY: &str = in_group!("make-room");
+pub const TAINT_KEY: &str = keys::in_group!("make-room");
 
 /// Time by which rules outlive the longest run of their command.
 const MARGIN: SignedDuration = SignedDuration::from_mins(2);
@@ -362,9 +363,8 @@ pub fn taint(uid: &Uid) -> Taint {
 // Label, key and manager: a rule that was written by hand with the same key is none.
 pub fn kept_for(rule: &DeviceTaintRule) -> Option<&str> {
     let labels = &rule.metadata.labels;
-    let is_ours = labels.get(RuleMetadata::MANAGED_BY).map(String::as_str)
-        == Some(RuleMetadata::THIS_PROGRAM);
-    let uid = labels.get(RuleMetadata::MAKE_ROOM)?;
+    let is_ours = labels.get(keys::MANAGED_BY).map(String::as_str) == Some(keys::THIS_PROGRAM);
+    let uid = labels.get(keys::MAKE_ROOM)?;
     (is_ours && rule.taint.key == TAINT_KEY).then_some(uid)
 }
 
@@ -407,12 +407,12 @@ pub fn drafts(
     let choice = Choice::of_selectors(selectors.collect(), Some(taint(&pod.uid)));
     let notes = RuleAnnotations {
         reason: Some(format!("room for pod {}", pod.name)),
-        labels: vec![(RuleMetadata::MAKE_ROOM.to_owned(), pod.uid.to_string())],
+        labels: vec![(keys::MAKE_ROOM.to_owned(), pod.uid.to_string())],
         ..RuleAnnotations::default()
     };
     let mut drafts = notes.drafts(&choice, Vec::new())?;
     for draft in &mut drafts {
-        let expires = (RuleMetadata::EXPIRES.to_owned(), expires.to_string());
+        let expires = (keys::EXPIRES.to_owned(), expires.to_string());
         draft.annotations.extend([expires]);
     }
     Ok(drafts)

@@ -20,8 +20,9 @@ use crate::error::{ExitStatus, Failure};
 use crate::model::{
     ClaimSource, ClaimSpec, DeviceClass, DeviceRequest, DeviceTaintRule, Effect, Gap, Kind, Node,
     NodeTaint, Operator, Phase, Pod, PodClaim, Reading, RequestKind, RequestTerms, ResourceClaim,
-    RuleMetadata, Scheduled, Scheduling, SliceNodes, Snapshot, Toleration, Uid,
+    Scheduled, Scheduling, SliceNodes, Snapshot, Toleration, Uid,
 };
+use crate::naming::keys;
 use crate::naming::rule::TypedName;
 use crate::report::testing::{
     after, budget, claim_in_use, controller, device, name, node, now, pod, published, reading,
@@ -455,7 +456,7 @@ fn rules_name_their_pod_and_expire_after_the_longest_run() {
     for draft in &drafts {
         let rule = draft.rule();
         assert_eq!(kept_for(&rule), Some(waiting.uid.as_str()));
-        assert_eq!(rule.metadata.expires(), Some(after(420)));
+        assert_eq!(keys::expires(&rule.metadata), Some(after(420)));
         assert_eq!(rule.taint.effect, Effect::NoSchedule);
         assert_eq!(rule.taint.value, waiting.uid.as_str());
     }
@@ -466,7 +467,7 @@ fn keeping(device_name: &str, uid: &str) -> DeviceTaintRule {
     let mut rule = named(device_name, "NoSchedule");
     rule.selector = Some(crate::decide::testing::selector(device_name));
     rule.taint = taint(&uid.into());
-    let label = (RuleMetadata::MAKE_ROOM.to_owned(), uid.to_owned());
+    let label = (keys::MAKE_ROOM.to_owned(), uid.to_owned());
     rule.metadata.labels.extend([label]);
     rule
 }
@@ -504,13 +505,13 @@ fn rules_of_other_pods_reserve_devices_and_those_of_the_pod_are_taken_over() {
         };
         draft
             .annotations
-            .insert(RuleMetadata::EXPIRES.to_owned(), after(9).to_string());
+            .insert(keys::EXPIRES.to_owned(), after(9).to_string());
         room_steps(vec![draft], &[existing], &uid, &semantics, now())
     };
     let taken = step(keeping("gpu-1", "mine")).unwrap();
     assert!(taken.len() == 1 && taken[0].is_open(), "{taken:?}");
     let mut foreign = keeping("gpu-1", "mine");
-    foreign.metadata.labels.remove(RuleMetadata::MAKE_ROOM);
+    foreign.metadata.labels.remove(keys::MAKE_ROOM);
     foreign.taint.effect = Effect::None;
     let found = step(foreign);
     let is_changed = found.is_ok_and(|steps| steps.iter().any(|step| step.patch.effect.is_some()));

@@ -13,8 +13,9 @@ use crate::engine::devices::away;
 use crate::engine::explain::{Chain, PendingPod};
 use crate::model::{
     ClaimSpec, ConstraintRule, DriverName, NodeName, Pod, Reading, RequestKind, ResourceClaim,
-    RuleMetadata, Snapshot, Taint, Toleration,
+    Snapshot, Taint, Toleration,
 };
+use crate::naming::keys;
 use crate::naming::phrase::few;
 
 /// Number of tolerations that are tried.
@@ -291,7 +292,7 @@ fn is_of_dedication(owner: &TaintOwner, snapshot: &Snapshot) -> bool {
     };
     let mut rules = snapshot.rules.iter();
     let rule = rules.find(|rule| rule.name == *name);
-    rule.is_some_and(|rule| rule.metadata.labels.contains_key(RuleMetadata::DEDICATION))
+    rule.is_some_and(|rule| rule.metadata.labels.contains_key(keys::DEDICATION))
 }
 
 /// Adds the toleration to a request, or to one alternative of it.

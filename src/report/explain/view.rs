@@ -10,9 +10,9 @@ use crate::engine::explain::{
     Alteration, Chain, ExplainInput, RequestOrigin, RequestToleration, VerdictChange,
 };
 use crate::model::{
-    self, DeviceId, NamespacedName, NodeName, ObjectName, RequestKind, RuleMetadata, Snapshot,
-    Toleration,
+    self, DeviceId, NamespacedName, NodeName, ObjectName, RequestKind, Snapshot, Toleration,
 };
+use crate::naming::keys;
 use crate::naming::shell::pod_arguments;
 use crate::report::metadata::{API_VERSION, Incomplete, Metadata, Warning, views};
 use crate::report::table::{Body, ChainLine, Section, Shown, View};
@@ -284,7 +284,7 @@ impl SingleChange {
 
     fn without_rule(rule: &ObjectName, snapshot: &Snapshot) -> Self {
         let known = snapshot.rules.iter().find(|known| known.name == *rule);
-        let user = known.and_then(|known| known.metadata.annotation(RuleMetadata::CREATED_BY));
+        let user = known.and_then(|known| known.metadata.annotation(keys::CREATED_BY));
         // The one who created it knows why it is there.
         let user = user.map_or_else(String::new, |user| format!(" (created by {user})"));
         Self {

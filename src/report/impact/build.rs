@@ -10,8 +10,7 @@ use super::release_time::{
 };
 use super::rows;
 use super::view::{
-    AllocatedDevice, Budget, Cause, Device, ImpactReport, Pod, Published, Selector, TaintImpact,
-    UsedClaim,
+    AllocatedDevice, Budget, Cause, Device, ImpactReport, Pod, Published, TaintImpact, UsedClaim,
 };
 use crate::assess::{
     Assessed, Basis, CountSubject, DeviceBasis, DisruptionFacts, Guard, Limits, PodAssessment,
@@ -122,7 +121,7 @@ fn taint(
     };
     TaintImpact {
         rule: proposed.rule.as_ref().map(ToString::to_string),
-        selector: proposed.selector.as_ref().map(Selector::from),
+        selector: proposed.selector.clone(),
         selector_scope: engine::SelectorScope::of(
             proposed.selector.as_ref(),
             &proposed.taint.effect,

@@ -18,6 +18,5 @@ pub use rows::NoteCode;
 pub use view::Budget;
 pub use view::Published;
 pub use view::{
-    AllocatedDevice, Cause, Device, ImpactReport, NotReleased, Note, Pod, Selector, TaintImpact,
-    UsedClaim,
+    AllocatedDevice, Cause, Device, ImpactReport, NotReleased, Note, Pod, TaintImpact, UsedClaim,
 };

@@ -2,7 +2,6 @@
 
 use serde::Deserialize;
 
-use super::view::Selector;
 use crate::assess::{DeviceFacts, ImpactFacts, Outcome, PodFacts};
 use crate::engine::ProposedTaint;
 use crate::model::{self, DeviceSelector, Gap, NamespacedName};
@@ -27,7 +26,7 @@ struct SavedReport {
 #[derive(Deserialize)]
 struct SavedTaint {
     rule: Option<String>,
-    selector: Option<Selector>,
+    selector: Option<DeviceSelector>,
     taint: Taint,
 }
 
@@ -88,22 +87,13 @@ pub fn parse(text: &str) -> Result<ImpactFacts, UnreadableReport> {
 fn proposed(saved: SavedTaint) -> ProposedTaint {
     ProposedTaint {
         rule: saved.rule.as_deref().map(Into::into),
-        selector: saved.selector.map(selector),
+        selector: saved.selector,
         taint: model::Taint {
             key: saved.taint.key,
             value: saved.taint.value,
             effect: saved.taint.effect.as_str().into(),
             time_added: saved.taint.time_added.map(|time| time.0),
         },
-    }
-}
-
-fn selector(selector: Selector) -> DeviceSelector {
-    DeviceSelector {
-        driver: selector.driver.as_deref().map(Into::into),
-        pool: selector.pool.as_deref().map(Into::into),
-        device: selector.device.as_deref().map(Into::into),
-        unknown_fields: selector.unknown_fields,
     }
 }
 

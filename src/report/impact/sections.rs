@@ -3,12 +3,12 @@ use std::collections::BTreeSet;
 
 use super::rows::{self, NoteCode, after};
 use super::timeline::Timeline;
-use super::view::{Budget, Device, ImpactReport, NotReleased, Selector, TaintImpact};
+use super::view::{Budget, Device, ImpactReport, NotReleased, TaintImpact};
 use crate::assess::{GuardOutcome, Outcome, Sibling, Totals};
 use crate::decide::publish::ControllerAnswer;
 use crate::engine::{Defect, SelectorScope};
-use crate::model::{Count, Effect};
-use crate::naming::device::Conditions;
+use crate::model::{Count, DeviceSelector, Effect};
+use crate::naming::device;
 use crate::naming::phrase::{counted, each_once};
 use crate::naming::shell::pod_arguments;
 use crate::report::metadata::{Affects, Incomplete, Warning};
@@ -110,7 +110,7 @@ fn question(taints: &[TaintImpact]) -> Vec<String> {
     };
     let taint = &impact.taint;
     let devices = match &impact.selector {
-        Some(chosen) => selector(chosen),
+        Some(chosen) => device::format(chosen),
         None => "no selector".to_owned(),
     };
     let rule = impact.rule.as_ref();
@@ -128,16 +128,6 @@ fn taints(taints: &[TaintImpact]) -> Vec<String> {
         )
     };
     taints.iter().map(line).collect()
-}
-
-/// The selector as a DEVICE argument, followed by the fields that such an argument cannot express.
-fn selector(selector: &Selector) -> String {
-    let any = |name: &Option<String>| name.clone().unwrap_or_else(|| "*".to_owned());
-    let text = [&selector.driver, &selector.pool, &selector.device]
-        .map(any)
-        .join("/");
-    let conditions = Conditions(&selector.unknown_fields);
-    format!("{text}{conditions}")
 }
 
 /// Messages of the controller for effect None.
@@ -326,9 +316,7 @@ fn devices(report: &ImpactReport) -> Option<String> {
 
 /// True if all selected devices are known: one that is named whole is.
 fn knows_devices(report: &ImpactReport) -> bool {
-    let is_one_device = |selector: &Selector| {
-        selector.driver.is_some() && selector.pool.is_some() && selector.device.is_some()
-    };
+    let is_one_device = |selector: &DeviceSelector| selector.device_id().is_some();
     let mut taints = report.proposed_taints.iter();
     report.assessment.totals.device_count.exact().is_some()
         || taints.all(|taint| taint.selector.as_ref().is_some_and(is_one_device))

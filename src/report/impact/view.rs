@@ -3,7 +3,7 @@
 //! The documentation of each field is its description in the JSON Schema.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::rows::NoteCode;
 use crate::assess::{Assessment, Finding, Hazard, Outcome, Severity, TaintCounts};
@@ -64,7 +64,7 @@ pub struct TaintImpact {
     /// Name of the rule; null if it does not exist yet.
     pub rule: Option<String>,
     /// Devices that the rule selects; null if the rule has no selector.
-    pub selector: Option<Selector>,
+    pub selector: Option<DeviceSelector>,
     /// Devices that the selector matches in this version of Kubernetes.
     #[serde(skip)]
     pub selector_scope: engine::SelectorScope,
@@ -79,33 +79,6 @@ pub struct TaintImpact {
     /// otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub controller_message_unknown: Option<String>,
-}
-
-/// Devices that a rule selects: those that match every field that is not null.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Selector {
-    /// Name of the driver; null means any.
-    pub driver: Option<String>,
-    /// Name of the pool; null means any.
-    pub pool: Option<String>,
-    /// Name of the device; null means any.
-    pub device: Option<String>,
-    /// Names of selector fields that this plugin does not know. The plugin ignores these fields, and assumes that
-    /// the eviction controller ignores them, too. Absent if there are none.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unknown_fields: Vec<String>,
-}
-
-impl From<&DeviceSelector> for Selector {
-    fn from(selector: &DeviceSelector) -> Self {
-        Self {
-            driver: selector.driver.as_ref().map(ToString::to_string),
-            pool: selector.pool.as_ref().map(ToString::to_string),
-            device: selector.device.as_ref().map(ToString::to_string),
-            unknown_fields: selector.unknown_fields.clone(),
-        }
-    }
 }
 
 /// One pod and its outcome.

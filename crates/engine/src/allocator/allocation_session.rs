@@ -426,7 +426,7 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
         Some(Unknown::unread(what))
     }
 
-    /// A selector may be one that this program does not understand, or ask for labels that were not read.
+    /// A selector may be one that this crate does not understand, or ask for labels that were not read.
     fn doubtful_nodes(&self) -> Unknown {
         let what = "the nodes of some devices are unknown";
         if self.state.completeness.nodes {

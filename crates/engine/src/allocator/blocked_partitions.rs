@@ -171,11 +171,6 @@ mod tests {
     fn snapshot(there: &str, half: &str, held: &[&str]) -> Snapshot {
         let part = |name: &str, taken: Option<&str>| Device {
             name: name.into(),
-            node: None,
-            taints: Vec::new(),
-            attributes: Default::default(),
-            capacity: Default::default(),
-            allow_multiple_allocations: false,
             terms: taken.map(|taken| {
                 Box::new(DeviceTerms {
                     consumes: vec![CounterUse {
@@ -186,6 +181,7 @@ mod tests {
                     ..DeviceTerms::default()
                 })
             }),
+            ..Device::default()
         };
         let slice = |name: &str, devices, counters: Option<&str>| ResourceSlice {
             name: name.into(),

@@ -148,7 +148,7 @@ fn fits(choice: &Choice<'_>, place: u32, state: &ClusterState<'_>) -> Candidacy 
     match choice.fits(place, state) {
         Ok(true) => reached,
         Ok(false) => Candidacy::No,
-        // Not every failure is one of Kubernetes: what this program cannot evaluate may choose the device there.
+        // Not every failure is one of Kubernetes: what this crate cannot evaluate may choose the device there.
         Err(_) => reached.min(Candidacy::Perhaps),
     }
 }
@@ -430,7 +430,7 @@ impl<'a> ExpressionCache<'a> {
 fn unknown(error: &ExpressionError) -> Unknown {
     let why = error.to_string();
     match error {
-        // Only an error at run time is certain to fail in Kubernetes as well; the others say that this program
+        // Only an error at run time is certain to fail in Kubernetes as well; the others say that this crate
         // cannot tell.
         ExpressionError::Runtime { .. } => Unknown::failure(why),
         ExpressionError::TooLong { .. }

@@ -123,7 +123,7 @@ pub(super) fn demands<'a>(
         .iter()
         .any(|one| one.rule == ConstraintRule::Unknown)
     {
-        return Err("the claim has a constraint that this plugin does not know"
+        return Err("the claim has a constraint of an unknown kind"
             .to_owned()
             .into());
     }
@@ -149,10 +149,7 @@ pub(super) fn demands<'a>(
                     .map(|(name, terms)| choice(Some(&**name), terms))
                     .collect::<Result<_, _>>()?,
                 RequestKind::Unknown => {
-                    let what = format!(
-                        "request {} is of a kind that this plugin does not know",
-                        request.name
-                    );
+                    let what = format!("request {} is of an unknown kind", request.name);
                     return Err(what.into());
                 }
             };
@@ -170,14 +167,12 @@ fn choice<'a>(
     state: &ClusterState<'a>,
 ) -> Result<Choice<'a>, Unknown> {
     if terms.is_more {
-        return Err(
-            "the claim requests devices in a way that this plugin does not know"
-                .to_owned()
-                .into(),
-        );
+        return Err("the claim requests devices in an unknown way"
+            .to_owned()
+            .into());
     }
     if let DeviceAmount::Unknown(mode) = &terms.amount {
-        return Err(format!("this plugin does not know allocationMode {mode}").into());
+        return Err(format!("allocationMode {mode} is unknown").into());
     }
     let Some(class) = state.class(terms.class.as_str()) else {
         return Err(format!("DeviceClass {} not found", terms.class).into());

@@ -227,10 +227,8 @@ mod tests {
         ResourceClaim {
             name: name("waiting"),
             uid: Uid::from("waiting"),
-            controller: None,
             spec: Some(Arc::new(spec)),
-            allocation: None,
-            reserved_for: Vec::new(),
+            ..ResourceClaim::default()
         }
     }
 

@@ -312,9 +312,8 @@ mod tests {
         pod.scheduling = Some(Default::default());
         let taint = NodeTaint {
             key: "reserved".to_owned(),
-            value: String::new(),
             effect: "NoSchedule".to_owned(),
-            time_added: None,
+            ..NodeTaint::default()
         };
         // `c` has one device; `a` has two.
         let mut world = world();
@@ -330,10 +329,8 @@ mod tests {
             let claim = ResourceClaim {
                 name: name("waiting"),
                 uid: "waiting".into(),
-                controller: None,
                 spec: Some(Arc::new(asks(terms(count)))),
-                allocation: None,
-                reserved_for: Vec::new(),
+                ..ResourceClaim::default()
             };
             let waiting = PendingClaim {
                 snapshot: &snapshot,

@@ -180,7 +180,7 @@ pub(super) struct NodeFacts<'a> {
 }
 
 /// True if `selector` selects the node; `None` where the node's labels are not known, or the selector asks for
-/// something that this program does not know.
+/// something that this crate does not know.
 ///
 /// Upstream: `nodeaffinity.NodeSelector.Match`.
 pub(super) fn selects(selector: &NodeSelector, node: NodeFacts<'_>) -> Option<bool> {

@@ -37,24 +37,15 @@ pub(super) fn world() -> Snapshot {
 pub(super) fn node(name: &str) -> Node {
     Node {
         name: name.into(),
-        labels: BTreeMap::new(),
         is_whole: true,
-        unschedulable: false,
-        conditions: Vec::new(),
-        taints: Vec::new(),
-        extended_resources: Vec::new(),
+        ..Node::default()
     }
 }
 
 pub(super) fn device(name: &str) -> Device {
     Device {
         name: name.into(),
-        node: None,
-        taints: Vec::new(),
-        attributes: Default::default(),
-        capacity: Default::default(),
-        allow_multiple_allocations: false,
-        terms: None,
+        ..Device::default()
     }
 }
 
@@ -127,27 +118,14 @@ impl Snapshot {
             name: name(called),
             uid: called.into(),
             node: Some("a".into()),
-            labels: Vec::new(),
-            annotations: Vec::new(),
             phase: Phase::Running,
             is_ready: true,
-            containers: crate::model::Containers::default(),
-            sandbox: crate::model::Sandbox::default(),
-            deletion: None,
             claims: vec![PodClaim {
                 name: "r".into(),
                 source: ClaimSource::Claim(called.into()),
             }],
-            extended_resource_claim: None,
-            extended_resources: Vec::new(),
-            pod_group: None,
-            controller: None,
-            qos_class: None,
-            priority: 0,
-            priority_class_name: "".into(),
             grace_period_seconds: 30,
-            has_local_data: false,
-            scheduling: None,
+            ..Pod::default()
         });
         self
     }

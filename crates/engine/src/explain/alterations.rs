@@ -7,7 +7,7 @@ use super::chain::ExplainInput;
 use super::chain::PodVerdict;
 use super::chain::{Chain, ClaimLink, EvaluatedTaint};
 use crate::impact::{Origin, ProposedTaint};
-use crate::model::{DeviceId, Effect, NamespacedName, Snapshot, Taint, Toleration, in_group};
+use crate::model::{DeviceId, Effect, NamespacedName, Snapshot, Taint, Toleration};
 
 /// Number of changes that are tried for one pod.
 //
@@ -187,14 +187,4 @@ fn toleration(
             ..Toleration::covering(evaluated.taint)
         },
     }))
-}
-
-/// A taint with a key that nothing tolerates by name.
-pub fn placeholder_taint() -> Taint {
-    Taint {
-        key: in_group!("preview").to_owned(),
-        value: String::new(),
-        effect: Effect::NoExecute,
-        time_added: None,
-    }
 }

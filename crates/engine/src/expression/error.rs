@@ -54,8 +54,8 @@ pub enum ExpressionError {
         /// Where.
         at: Position,
     },
-    /// It asks for something that this plugin cannot evaluate, but Kubernetes may.
-    #[error("this plugin cannot evaluate {construct}")]
+    /// It asks for something that this crate cannot evaluate, but Kubernetes may.
+    #[error("cannot evaluate {construct}")]
     Unsupported {
         /// Construct that it uses.
         construct: String,
@@ -97,7 +97,7 @@ impl ExpressionError {
 pub(super) enum Wrong {
     /// An API server refuses it, too.
     Text { detail: String, at: usize },
-    /// Only this plugin refuses it.
+    /// Only this crate refuses it.
     Unsupported(String),
 }
 

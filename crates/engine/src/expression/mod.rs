@@ -1,6 +1,6 @@
 //! Device selectors in CEL: evaluation of an expression for a device.
 //!
-//! Takes the text of a CEL expression, as a DeviceClass, a request or `--where` carries it, and gives
+//! Takes the text of a CEL expression, as a DeviceClass or a request carries it, and gives
 //! for a device true, false, or an error. Evaluates what selectors use, and refuses the rest of CEL by name as
 //! [`ExpressionError::Unsupported`]: never with "no".
 //!

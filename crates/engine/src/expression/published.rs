@@ -298,15 +298,11 @@ mod tests {
         ];
         let device = Device {
             name: "gpu-0".into(),
-            node: None,
-            taints: Vec::new(),
             attributes: attributes
                 .map(|(name, value)| (name.into(), value))
                 .into_iter()
                 .collect(),
-            capacity: Default::default(),
-            terms: None,
-            allow_multiple_allocations: false,
+            ..Device::default()
         };
         for (name, value, verdict) in [
             ("uuid", "GPU-1", Some(true)),

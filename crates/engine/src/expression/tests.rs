@@ -44,7 +44,7 @@ struct WrittenCapacity {
 struct Row {
     expression: String,
     verdicts: BTreeMap<String, String>,
-    /// Why this plugin may refuse it.
+    /// Why this crate may refuse it.
     unsupported: Option<String>,
 }
 
@@ -79,8 +79,6 @@ fn of_written(name: &str, device: WrittenDevice) -> Device {
     };
     Device {
         name: DeviceName::from(name),
-        node: None,
-        taints: Vec::new(),
         attributes: device
             .attributes
             .into_iter()
@@ -92,7 +90,7 @@ fn of_written(name: &str, device: WrittenDevice) -> Device {
             .map(|(name, value)| (name.into(), value.value.into()))
             .collect(),
         allow_multiple_allocations: device.allow_multiple_allocations,
-        terms: None,
+        ..Device::default()
     }
 }
 

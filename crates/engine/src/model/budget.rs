@@ -9,7 +9,7 @@ use super::three_valued;
 
 /// A `PodDisruptionBudget`, which the eviction API respects and the device-taint-eviction controller
 /// does not.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PodDisruptionBudget {
     /// Namespace and name.
     pub name: NamespacedName,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A `ResourceClaim`. Once devices are allocated the spec plays no part for them, but for their replacement.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResourceClaim {
     /// Namespace and name.
     pub name: NamespacedName,
@@ -59,7 +59,7 @@ pub struct Allocation {
 }
 
 /// One device, or share of one, that a claim holds.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AllocationResult {
     /// Name of the request (or `request/subrequest`) that it satisfies.
     pub request: Arc<str>,
@@ -76,7 +76,7 @@ pub struct AllocationResult {
 }
 
 /// An entry of `status.reservedFor`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConsumerReference {
     /// Empty for the core group.
     pub api_group: Arc<str>,
@@ -96,7 +96,7 @@ impl ConsumerReference {
 }
 
 /// The owner reference with `controller: true`: what manages an object.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Controller {
     /// API version, such as `apps/v1`.
     pub api_version: Arc<str>,
@@ -109,7 +109,7 @@ pub struct Controller {
 }
 
 /// A `ResourceClaimTemplate`: what the claims of pods ask for that are still to come.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResourceClaimTemplate {
     /// Namespace and name.
     pub name: NamespacedName,
@@ -127,7 +127,7 @@ pub struct ClaimSpec {
 }
 
 /// Something that a claim asks for.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct DeviceRequest {
     /// Unique within the claim.
     pub name: Arc<str>,
@@ -136,18 +136,19 @@ pub struct DeviceRequest {
 }
 
 /// Kind of a request.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum RequestKind {
     /// Exactly this.
     Exactly(RequestTerms),
     /// The first of these that can be had, each with a name that is unique within the request.
     FirstAvailable(Vec<(Arc<str>, RequestTerms)>),
-    /// Something that this plugin does not know.
+    /// Something that this crate does not know.
+    #[default]
     Unknown,
 }
 
 /// Terms of a request: its devices, and their number.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct RequestTerms {
     /// The class that they have to be of; empty where none is named.
     pub class: ObjectName,
@@ -161,7 +162,7 @@ pub struct RequestTerms {
     pub tolerations: Vec<Toleration>,
     /// Requested capacities, as the quantities are written.
     pub capacity: BTreeMap<Arc<str>, Arc<str>>,
-    /// True if it has fields that this plugin does not know.
+    /// True if it has fields that this crate does not know.
     pub is_more: bool,
 }
 
@@ -174,6 +175,13 @@ pub enum DeviceAmount {
     All,
     /// A mode from a newer API.
     Unknown(Arc<str>),
+}
+
+impl Default for DeviceAmount {
+    /// One, as in the API.
+    fn default() -> Self {
+        Self::Exactly(1)
+    }
 }
 
 /// Constraint between the devices of a claim.
@@ -273,7 +281,7 @@ pub struct UsedDevice<'a> {
 }
 
 /// A prepared claim in a kubelet's checkpoint.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PreparedClaim {
     /// Namespace and name.
     pub name: NamespacedName,

@@ -9,7 +9,7 @@ use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
 /// Part of a pool, as one object.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResourceSlice {
     /// The object's name; says nothing about its pool.
     pub name: ObjectName,
@@ -46,7 +46,7 @@ impl ResourceSlice {
 }
 
 /// A pool as one of its slices describes it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pool {
     /// Unique within the driver.
     pub name: PoolName,
@@ -57,7 +57,7 @@ pub struct Pool {
 }
 
 /// Nodes that can use the devices of a slice.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum SliceNodes {
     /// Exactly this one (`spec.nodeName`).
     One(NodeName),
@@ -67,11 +67,12 @@ pub enum SliceNodes {
     /// else. A scheduler compares labels and not this.
     Selected(NodeName),
     /// All of them, or those that another selector chooses.
+    #[default]
     Several,
 }
 
 /// One device of a slice.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Device {
     /// Unique within the pool, unless the driver is at fault.
     pub name: DeviceName,
@@ -113,7 +114,7 @@ pub enum AttributeValue {
     Strings(Vec<Arc<str>>),
     /// Several semantic versions (behind a feature gate up to 1.37).
     Versions(Vec<Arc<str>>),
-    /// A type that this plugin does not know; an expression that asks for it cannot be evaluated.
+    /// A type that this crate does not know; an expression that asks for it cannot be evaluated.
     Unknown,
 }
 

@@ -7,7 +7,9 @@ use std::sync::Arc;
 macro_rules! name {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
+        #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
         // Shared: the same names stand in thousands of devices and claims.
         pub struct $name(Arc<str>);
 
@@ -77,7 +79,9 @@ name!(
 /// One device of the cluster, printed `DRIVER/POOL/DEVICE` as Kubernetes does.
 ///
 /// Upstream: `structured/schedulerapi` `DeviceID`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct DeviceId {
     /// Driver that publishes the device.
     pub driver: DriverName,
@@ -108,7 +112,9 @@ impl fmt::Display for DeviceId {
 }
 
 /// Name of an object that lives in a namespace, printed `NAMESPACE/NAME`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct NamespacedName {
     /// The namespace.
     pub namespace: Namespace,

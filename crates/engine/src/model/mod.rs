@@ -49,8 +49,8 @@ pub use pod::{
     Scheduled, Scheduling,
 };
 pub use rule::{
-    API_VERSION, DeviceClass, DeviceSelector, DeviceTaintRule, Effect, EvictionCondition,
-    FieldManager, ManagerOperation, Operator, RuleMetadata, Taint, Toleration, in_group,
+    DeviceClass, DeviceSelector, DeviceTaintRule, Effect, EvictionCondition, FieldManager,
+    ManagerOperation, Operator, RuleMetadata, Taint, Toleration,
 };
 pub use snapshot::{Affects, Gap, Minor, Reading, Snapshot, Source, Warning};
 pub use workload::kinds::*;

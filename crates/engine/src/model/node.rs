@@ -8,7 +8,7 @@ use super::ids::NodeName;
 use super::pod::NodeHealth;
 
 /// A node.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Node {
     /// Its name.
     pub name: NodeName,
@@ -27,7 +27,7 @@ pub struct Node {
 }
 
 /// One thing that is said of a node.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeCondition {
     /// Type, such as `Ready`.
     pub kind: String,
@@ -40,7 +40,7 @@ pub struct NodeCondition {
 }
 
 /// A taint of a node; unlike a device's, it keeps away pods and not claims.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeTaint {
     /// A label key.
     pub key: String,

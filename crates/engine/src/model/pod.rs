@@ -10,8 +10,8 @@ use super::ids::{NamespacedName, NodeName, ObjectName, Uid};
 use super::rule::Toleration;
 
 /// A pod that uses at least one claim, or that waits for extended resources, which a device class may serve; others are
-/// never kept.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// never kept. The default is pending, on no node, and without a grace period.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pod {
     /// Namespace and name.
     pub name: NamespacedName,
@@ -188,7 +188,7 @@ pub struct Scheduling {
 }
 
 /// The condition `PodScheduled`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scheduled {
     /// True if the pod has a node.
     pub is_scheduled: bool,
@@ -201,7 +201,7 @@ pub struct Scheduled {
 }
 
 /// An entry of a pod's `spec.resourceClaims`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PodClaim {
     /// The entry's name within the pod.
     pub name: Arc<str>,
@@ -210,7 +210,7 @@ pub struct PodClaim {
 }
 
 /// Source of a pod's claim.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ClaimSource {
     /// An existing claim, by name.
     Claim(ObjectName),
@@ -222,14 +222,18 @@ pub enum ClaimSource {
         /// no entry, or one that says that no claim was needed.
         generated: Option<ObjectName>,
     },
-    /// Neither, or something newer than this plugin: never resolved, as upstream.
+    /// Neither, or something newer than this crate: never resolved, as upstream.
+    #[default]
     Unknown,
 }
 
 /// Phase of a pod.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum Phase {
     /// Not all containers were started.
+    #[default]
     Pending,
     /// At least one container runs.
     Running,
@@ -238,6 +242,7 @@ pub enum Phase {
     /// All containers ended, at least one not well.
     Failed,
     /// `Unknown`, absent, or a newer phase; shown as is.
+    #[cfg_attr(feature = "serde", serde(untagged))]
     Unknown(String),
 }
 
@@ -307,6 +312,8 @@ pub enum Sandbox {
 
 /// A pod's quality of service.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum QosClass {
     /// Limits equal requests everywhere.
     Guaranteed,
@@ -315,6 +322,7 @@ pub enum QosClass {
     /// No requests.
     BestEffort,
     /// From a newer API; shown as is.
+    #[cfg_attr(feature = "serde", serde(untagged))]
     Unknown(String),
 }
 

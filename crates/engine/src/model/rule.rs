@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 /// A cluster-scoped `DeviceTaintRule`: one taint for all devices that a selector chooses.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeviceTaintRule {
     /// The rule's name.
     pub name: ObjectName,
@@ -59,7 +59,7 @@ impl DeviceTaintRule {
 pub struct RuleMetadata {
     /// For selecting rules, such as `app.kubernetes.io/managed-by`.
     pub labels: BTreeMap<String, String>,
-    /// Plain text, such as `devicetaint.dev/reason`.
+    /// Plain text, such as `example.com/reason`.
     pub annotations: BTreeMap<String, String>,
     /// Time of creation; absent in objects that no server has seen.
     pub created: Option<Timestamp>,
@@ -71,16 +71,31 @@ pub struct RuleMetadata {
     pub owners: Vec<Uid>,
 }
 
-/// Selector of the devices that a rule taints: all that every given field equals.
+/// Devices that a rule selects: those that match every field that is not null.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "camelCase")
+)]
+#[cfg_attr(
+    feature = "schemars",
+    derive(schemars::JsonSchema),
+    schemars(rename = "Selector")
+)]
 pub struct DeviceSelector {
-    /// Driver, byte for byte; absent means any.
+    /// Name of the driver; null means any.
     pub driver: Option<DriverName>,
-    /// Pool, byte for byte; absent means any.
+    /// Name of the pool; null means any.
     pub pool: Option<PoolName>,
-    /// Device, byte for byte; absent means any.
+    /// Name of the device; null means any.
     pub device: Option<DeviceName>,
-    /// Fields that this plugin does not know, by name; today's controller ignores them.
+    /// Names of selector fields of a newer API. They are ignored, on the assumption that the eviction controller
+    /// ignores them, too. Absent if there are none.
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Vec::is_empty")
+    )]
     pub unknown_fields: Vec<String>,
 }
 
@@ -125,7 +140,7 @@ impl From<DeviceId> for DeviceSelector {
 }
 
 /// The condition `EvictionInProgress` of a rule, written by the eviction controller since 1.35.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EvictionCondition {
     /// `True`, `False` or `Unknown`.
     pub status: String,
@@ -140,7 +155,7 @@ pub struct EvictionCondition {
 }
 
 /// A `DeviceClass`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeviceClass {
     /// The class's name.
     pub name: ObjectName,
@@ -151,55 +166,16 @@ pub struct DeviceClass {
 }
 
 impl RuleMetadata {
-    /// Name of this plugin: the value of that label, and its field manager.
-    pub const THIS_PROGRAM: &str = "kubectl-devicetaint";
-    /// Label that says which program made the rule.
-    pub const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
-    /// Label that the rules of one command have in common.
-    pub const BATCH: &str = in_group!("batch");
-    /// Label: the dedication that a rule or a policy is part of.
-    pub const DEDICATION: &str = in_group!("dedication");
-    /// Label: the drain that a rule is part of.
-    pub const DRAIN: &str = in_group!("drain");
-    /// Label: a hash of the unit of its drain that a rule is part of; annotation of the same key: the unit.
-    pub const DRAIN_UNIT: &str = in_group!("drain-unit");
-    /// Label: the UID of the pod for which the devices of a rule are kept.
-    pub const MAKE_ROOM: &str = in_group!("make-room");
-    /// Annotation: why the rule is there.
-    pub const REASON: &str = in_group!("reason");
-    /// Annotation: when it should be gone, as RFC 3339.
-    pub const EXPIRES: &str = in_group!("expires");
-    /// Annotation: who made it.
-    pub const CREATED_BY: &str = in_group!("created-by");
-    /// Annotation: what the device was that the rule was made for, as a JSON object of attributes.
-    pub const IDENTITY: &str = in_group!("identity");
-    /// Annotation: who last changed what it does.
-    pub const CHANGED_BY: &str = in_group!("changed-by");
-    /// Annotation: the run of this program that made it, as a UID that is new with every run.
-    pub const CREATED_BY_RUN: &str = in_group!("created-by-run");
-    /// Annotation: the run of this program that last changed it.
-    pub const CHANGED_BY_RUN: &str = in_group!("changed-by-run");
-
     /// The annotation `key`, unless it is empty.
     pub fn annotation(&self, key: &str) -> Option<&str> {
         let text = self.annotations.get(key).map(String::as_str);
         text.filter(|text| !text.is_empty())
     }
-
-    /// Time when the rule expires; absent also when the annotation is no time.
-    pub fn expires(&self) -> Option<Timestamp> {
-        self.annotation(Self::EXPIRES)?.parse().ok()
-    }
-
-    /// True if the rule has expired by `now`, the server's time.
-    pub fn is_expired(&self, now: Timestamp) -> bool {
-        self.expires().is_some_and(|at| at <= now)
-    }
 }
 
 /// An entry of `metadata.managedFields`: a program, and what it is responsible for.
 ///
-/// Absent from objects that were saved without it, as this plugin's own snapshots are.
+/// Absent from objects that were saved without it, as snapshots may be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldManager {
     /// Name of the program, such as `kubectl-edit` or `argocd-controller`.
@@ -212,11 +188,6 @@ pub struct FieldManager {
     pub time: Option<Timestamp>,
     /// True if it is responsible for at least one field of the spec.
     pub owns_spec: bool,
-}
-
-impl FieldManager {
-    /// Field manager of this plugin.
-    pub const THIS_PLUGIN: &str = "kubectl-devicetaint";
 }
 
 /// Operation with which a program wrote an object.
@@ -251,16 +222,20 @@ impl From<&str> for ManagerOperation {
     }
 }
 
-/// Effect of a taint on pods. New effects may appear before this plugin knows them.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// Effect of a taint on pods. New effects may appear before this crate knows them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum Effect {
     /// Informational: never blocks, never evicts.
+    #[default]
     None,
     /// Blocks new allocations of the device.
     NoSchedule,
     /// Blocks new allocations and evicts the pods that use the device.
     NoExecute,
     /// Shown as is and otherwise ignored, as the API asks of clients.
+    #[cfg_attr(feature = "serde", serde(untagged))]
     Unknown(String),
 }
 
@@ -302,7 +277,7 @@ impl fmt::Display for Effect {
 }
 
 /// A mark on a device, printed `KEY[=VALUE]:EFFECT`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Taint {
     /// A label key, such as `example.com/maintenance`.
     pub key: String,
@@ -313,17 +288,6 @@ pub struct Taint {
     /// Since when; seconds count. The API server always fills it in, so that it is absent only in
     /// objects that no server has seen.
     pub time_added: Option<Timestamp>,
-}
-
-impl Taint {
-    /// The key of the taint of every dedication.
-    pub const DEDICATED: &str = in_group!("dedicated");
-
-    /// The dedication whose taint it is.
-    pub fn dedication(&self) -> Option<&str> {
-        let is_one = self.key == Self::DEDICATED && !self.value.is_empty();
-        is_one.then_some(self.value.as_str())
-    }
 }
 
 impl fmt::Display for Taint {
@@ -337,9 +301,10 @@ impl fmt::Display for Taint {
 }
 
 /// Comparison of values by a toleration.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Operator {
     /// Same value; also what an absent operator means.
+    #[default]
     Equal,
     /// Any value.
     Exists,
@@ -369,7 +334,7 @@ impl From<&str> for Operator {
 }
 
 /// Toleration of a claim.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Toleration {
     /// Key it covers; empty covers every key.
     pub key: String,
@@ -419,20 +384,6 @@ impl fmt::Display for Toleration {
     }
 }
 
-/// A name in the domain that the project owns: the version of its documents, and the keys of the labels,
-/// annotations and taints that it writes. A macro, so that constants can be made of it.
-#[macro_export]
-macro_rules! in_group {
-    ($name:literal) => {
-        concat!("devicetaint.dev/", $name)
-    };
-}
-
-pub use in_group;
-
-/// Version of every document that this program writes or reads; within it, fields and enumeration values are only added.
-pub const API_VERSION: &str = in_group!("v1alpha1");
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -463,21 +414,18 @@ mod tests {
             uid: "uid".into(),
             resource_version: "1".to_owned(),
             generation: 1,
-            selector: None,
             taint: Taint {
                 key: "a".to_owned(),
-                value: String::new(),
                 effect: Effect::None,
-                time_added: None,
+                ..Taint::default()
             },
-            condition: None,
-            metadata: RuleMetadata::default(),
             managers: vec![
                 manager("kubectl", 7),
                 manager("kubectl-create", 3),
                 label,
                 status,
             ],
+            ..DeviceTaintRule::default()
         };
         let last = rule.last_writer().map(|manager| manager.name.as_str());
         assert_eq!(last, Some("kubectl"));

@@ -21,7 +21,7 @@ macro_rules! snapshot {
 for_each_kind!(snapshot);
 
 /// A snapshot, with where it is from and what it lacks.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
     /// The facts.
     pub snapshot: Snapshot,
@@ -63,7 +63,7 @@ impl Reading {
 }
 
 /// Source of a snapshot.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Source {
     /// A live cluster.
     Cluster {
@@ -75,6 +75,7 @@ pub enum Source {
         server_version: Option<String>,
     },
     /// Saved files.
+    #[default]
     Files,
 }
 
@@ -167,8 +168,7 @@ impl Minor {
     /// Reads `v1.37.0`, `1.37`, and what vendors append, such as `v1.36.2-gke.100`, `v1.35.1+k3s1` or
     /// `1.35+`; `None` for anything else.
     ///
-    /// The patch of a pre-release (`v1.37.2-rc.0`) is left open: it is not that release yet. The one
-    /// reader of versions, so that a server, a snapshot of it and `--kubernetes` mean the same.
+    /// The patch of a pre-release (`v1.37.2-rc.0`) is left open: it is not that release yet.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let numbers = text.strip_prefix('v').unwrap_or(text);

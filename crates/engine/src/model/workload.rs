@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 
 /// Object that creates pods, directly or through others, or groups them.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Workload {
     /// Namespace and name.
     pub name: NamespacedName,
@@ -48,7 +48,7 @@ impl Workload {
 }
 
 /// Policy of a Job for failed pods.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FailurePolicy {
     /// Tolerated failures.
     pub backoff_limit: i32,
@@ -74,9 +74,10 @@ pub enum JobEnd {
 /// Action of a Job's `podFailurePolicy` for an evicted pod: the first rule that matches.
 ///
 /// Upstream: `matchPodFailurePolicy` in `pkg/controller/job/pod_failure_policy.go`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum DisruptionAction {
     /// It counts towards the limit, as any failure does that no rule is about.
+    #[default]
     Count,
     /// It does not count.
     Ignore,
@@ -190,7 +191,7 @@ macro_rules! workloads {
     };
     (@fact $fill:ident, $kind:ident) => {
         #[doc = concat!("`", stringify!($kind), "`, as any workload.")]
-        #[derive(Clone, Debug, PartialEq, Eq)]
+        #[derive(Clone, Debug, Default, PartialEq, Eq)]
         pub struct $kind(pub Workload);
 
         impl Deref for $kind {
@@ -212,7 +213,7 @@ macro_rules! workloads {
 for_each_kind!(workloads);
 
 /// Strategy and progress of a Deployment's rollout.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rollout {
     /// Version of the Deployment; opaque.
     pub resource_version: String,
@@ -373,14 +374,12 @@ mod tests {
     fn a_rollout_is_complete_when_only_new_pods_are_there_and_all_are_available() {
         let complete = Rollout {
             resource_version: "7".to_owned(),
-            max_surge: None,
-            is_paused: false,
             generation: 2,
             observed_generation: 2,
             total: 3,
             updated: 3,
             available: 3,
-            restarted: None,
+            ..Rollout::default()
         };
         assert!(complete.is_complete(3));
         let with = |change: fn(&mut Rollout)| {

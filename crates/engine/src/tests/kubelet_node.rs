@@ -19,9 +19,8 @@ fn noted(device: &str) -> PreparedClaim {
     PreparedClaim {
         name: name("ml/gpu"),
         uid: "u".into(),
-        pods: Vec::new(),
         devices: vec![device_id(device)],
-        silent_drivers: Vec::new(),
+        ..PreparedClaim::default()
     }
 }
 

@@ -22,10 +22,8 @@ fn rule(status: &str, generation: i64) -> DeviceTaintRule {
     rule.generation = 2;
     rule.condition = Some(EvictionCondition {
         status: status.to_owned(),
-        reason: String::new(),
-        message: String::new(),
         observed_generation: generation,
-        last_transition: None,
+        ..EvictionCondition::default()
     });
     rule
 }
@@ -83,8 +81,7 @@ fn a_pod_that_came_after_the_taint_is_overdue_since_it_came() {
                 said: Some(Scheduled {
                     is_scheduled: true,
                     since: scheduled.map(|seconds| at(NOW + seconds)),
-                    reason: "".into(),
-                    message: "".into(),
+                    ..Scheduled::default()
                 }),
                 ..Scheduling::default()
             }));
@@ -241,27 +238,21 @@ fn a_device_on_a_node_on_which_no_pods_are_placed_is_not_open_again() {
     assert_eq!(schedulability(Some(&[])), Some(NodeSchedulability::Gone));
     let mut node = Node {
         name: "node-a".into(),
-        labels: BTreeMap::new(),
         is_whole: true,
-        unschedulable: false,
-        conditions: Vec::new(),
-        taints: Vec::new(),
-        extended_resources: Vec::new(),
+        ..Node::default()
     };
     let placing_on = |node: &Node| schedulability(Some(std::slice::from_ref(node)));
     assert_eq!(placing_on(&node), Some(NodeSchedulability::NotReady));
     node.conditions.push(NodeCondition {
         kind: "Ready".to_owned(),
         status: "True".to_owned(),
-        reason: String::new(),
-        last_transition: None,
+        ..NodeCondition::default()
     });
     assert_eq!(placing_on(&node), Some(NodeSchedulability::Open));
     let tainted = |key: &str, effect: &str| NodeTaint {
         key: key.to_owned(),
-        value: String::new(),
         effect: effect.to_owned(),
-        time_added: None,
+        ..NodeTaint::default()
     };
     node.taints
         .push(tainted("example.com/soft", "PreferNoSchedule"));

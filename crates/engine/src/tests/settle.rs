@@ -32,9 +32,8 @@ fn drain() -> DeviceTaintRule {
     rule.condition = Some(EvictionCondition {
         status: "False".to_owned(),
         reason: "Completed".to_owned(),
-        message: String::new(),
         observed_generation: 2,
-        last_transition: None,
+        ..EvictionCondition::default()
     });
     rule
 }

@@ -8,14 +8,13 @@ use jiff::Timestamp;
 use crate::model::{
     Allocation, AllocationResult, ClaimSource, ClaimSpec, ConsumerReference, Containers,
     Controller, Device, DeviceClass, DeviceId, DeviceRequest, DeviceSelector, DeviceTaintRule,
-    Minor, NamespacedName, NodeHealth, NodeName, Phase, Pod, PodClaim, Pool, RequestKind,
-    ResourceClaim, ResourceClaimTemplate, ResourceSlice, RuleMetadata, Sandbox, SliceNodes,
-    Snapshot,
+    NamespacedName, NodeHealth, NodeName, Phase, Pod, PodClaim, Pool, RequestKind, ResourceClaim,
+    ResourceClaimTemplate, ResourceSlice, Sandbox, SliceNodes, Snapshot,
 };
 use crate::rule_lifecycle::TerminationFacts;
 use crate::termination_blocker::Publishers;
 use crate::testing;
-pub use crate::testing::{taint, toleration};
+pub use crate::testing::{full_name as name, semantics, taint, toleration};
 use crate::{Impact, ProposedTaint, Semantics, Verdict, preview};
 
 /// The moment at which questions are asked.
@@ -25,28 +24,9 @@ pub fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).expect("in range")
 }
 
-pub fn semantics(minor: u32) -> Semantics {
-    Semantics::of(Minor { minor, patch: None }).expect("known")
-}
-
 /// `DRIVER/POOL/DEVICE`
 pub fn device_id(text: &str) -> DeviceId {
-    let mut parts = text.split('/');
-    let mut next = || parts.next().expect("three parts");
-    DeviceId {
-        driver: next().into(),
-        pool: next().into(),
-        device: next().into(),
-    }
-}
-
-/// `NAMESPACE/NAME`
-pub fn name(text: &str) -> NamespacedName {
-    let (namespace, name) = text.split_once('/').expect("two parts");
-    NamespacedName {
-        namespace: namespace.into(),
-        name: name.into(),
-    }
+    DeviceId::parse(text).expect("three parts")
 }
 
 /// `DRIVER/POOL/DEVICE` with `*` for any; `nil` for none at all.
@@ -106,12 +86,8 @@ impl World {
                 .iter()
                 .map(|(name, taints)| Device {
                     name: (*name).into(),
-                    node: None,
                     taints: taints.iter().map(|text| taint(text)).collect(),
-                    attributes: Default::default(),
-                    capacity: Default::default(),
-                    allow_multiple_allocations: false,
-                    terms: None,
+                    ..Device::default()
                 })
                 .collect(),
         });
@@ -126,9 +102,7 @@ impl World {
             generation: 1,
             selector: selector(selects),
             taint: taint(text),
-            condition: None,
-            metadata: RuleMetadata::default(),
-            managers: Vec::new(),
+            ..DeviceTaintRule::default()
         });
         self
     }
@@ -149,10 +123,8 @@ impl World {
         self.snapshot.claims.push(ResourceClaim {
             name: name(claim),
             uid: format!("uid-{claim}").as_str().into(),
-            controller: None,
-            spec: None,
             allocation,
-            reserved_for: Vec::new(),
+            ..ResourceClaim::default()
         });
         self
     }
@@ -174,13 +146,10 @@ impl World {
             name: name(pod),
             uid: format!("uid-{pod}").as_str().into(),
             node: Some("node-a".into()),
-            labels: Vec::new(),
-            annotations: Vec::new(),
             phase: Phase::Running,
             is_ready: true,
             containers: Containers::Running,
             sandbox: Sandbox::Up,
-            deletion: None,
             claims: claims
                 .iter()
                 .map(|claim| PodClaim {
@@ -188,16 +157,8 @@ impl World {
                     source: ClaimSource::Claim((*claim).into()),
                 })
                 .collect(),
-            extended_resource_claim: None,
-            extended_resources: Vec::new(),
-            pod_group: None,
-            controller: None,
-            qos_class: None,
-            priority: 0,
-            priority_class_name: "".into(),
             grace_period_seconds: 30,
-            has_local_data: false,
-            scheduling: None,
+            ..Pod::default()
         });
         self
     }

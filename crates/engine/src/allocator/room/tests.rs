@@ -50,13 +50,12 @@ fn claim(called: &str, results: Vec<AllocationResult>, users: &[String]) -> Reso
     ResourceClaim {
         name: name(called),
         uid: called.into(),
-        controller: None,
-        spec: None,
         allocation: (!results.is_empty()).then_some(Allocation {
             node: None,
             results,
         }),
         reserved_for: users.collect(),
+        ..ResourceClaim::default()
     }
 }
 
