@@ -18,7 +18,7 @@ use crate::report::{DeviceLines, DeviceReport};
 /// List devices with their taints and pods
 ///
 /// Without arguments and flags, counts the devices of each node and driver. FREE: no claim holds the device, its counters
-/// are left, and no taint keeps new claims off. PARTITIONS USED counts the devices that use counters, but no whole
+/// are left, and no taint keeps new claims off. TAINTED: the effect is NoSchedule or NoExecute. PARTITIONS USED counts the devices that use counters, but no whole
 /// counter set; all other counts are those of the other devices. Claims with admin access use nothing.
 ///
 /// With DEVICE, flags, or -o wide, lists the devices: those that match the arguments and all flags. `help selectors`

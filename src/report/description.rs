@@ -229,7 +229,7 @@ fn annotations(metadata: &RuleMetadata) -> RuleAnnotations {
         created_by: note(keys::CREATED_BY),
         changed_by: note(keys::CHANGED_BY),
         reason: note(keys::REASON),
-        expiration_time: keys::expires(&metadata).map(Time),
+        expiration_time: keys::expires(metadata).map(Time),
     }
 }
 

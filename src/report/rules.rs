@@ -255,7 +255,7 @@ fn notes(row: &RuleRow, now: Timestamp) -> String {
     };
     let notes = [
         eviction(row).map(str::to_owned),
-        keys::is_expired(&metadata, now).then(|| "expired".to_owned()),
+        keys::is_expired(metadata, now).then(|| "expired".to_owned()),
         named("drain", keys::DRAIN),
         named("dedicated", keys::DEDICATION),
         row.is_other_hardware.then(|| "other hardware".to_owned()),

@@ -70,6 +70,13 @@ impl Documents {
         }
     }
 
+    /// As [`Documents::keeping`], without reading objects of other kinds, which may be manifests.
+    pub fn only(kind: Kind) -> Self {
+        let mut documents = Self::keeping([kind]);
+        documents.found.reads_only_kept = true;
+        documents
+    }
+
     /// Decodes JSON: one object or list, or several in a row.
     ///
     /// # Errors
@@ -79,6 +86,7 @@ impl Documents {
         // The direct pass replaces everything found so far, so it can only be tried on the first text.
         if self.documents == 0 {
             let mut direct = Self::keeping(self.found.kept.iter().copied());
+            direct.found.reads_only_kept = self.found.reads_only_kept;
             // Errors and their positions are left to the second pass.
             if direct.decode_json_directly(text).is_ok() {
                 *self = direct;
@@ -230,6 +238,8 @@ pub(super) struct ParseContext {
     pub(super) objects: BTreeMap<TypeMeta, usize>,
     /// The kinds whose objects are kept as they are written, beside the facts that they state.
     pub(super) kept: BTreeSet<Kind>,
+    /// True if objects of other kinds are counted only.
+    pub(super) reads_only_kept: bool,
     pub(super) pass: ParsePass,
     /// Error of the current object; serde's own errors hold nothing but text.
     pub(super) failure: Option<DecodeError>,

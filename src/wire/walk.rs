@@ -254,6 +254,8 @@ impl ParseContext {
     fn object<E: Error>(&mut self, type_meta: TypeMeta, fields: Fields) -> Result<(), E> {
         let (type_meta, fields) = slice_of_v1beta1(type_meta, fields);
         match lookup(&type_meta.api_version, &type_meta.kind) {
+            Lookup::Read(&Version { kind, .. }) | Lookup::UnknownVersion(kind)
+                if self.reads_only_kept && !self.kept.contains(&kind) => {}
             Lookup::Read(version) => self.read(version, &type_meta, Value::Object(fields))?,
             // Not counted, so that the kind is still missing.
             Lookup::UnknownVersion(kind) if kind.need() == Need::Optional => {
@@ -301,7 +303,9 @@ impl ParseContext {
         match (self.pass, lookup(api_version, kind)) {
             // Fields that came before the type have been read already and cannot be decoded while they are read.
             (ParsePass::Direct, Lookup::Read(version))
-                if head.other.is_empty() && !self.kept.contains(&version.kind) =>
+                if head.other.is_empty()
+                    && !self.reads_only_kept
+                    && !self.kept.contains(&version.kind) =>
             {
                 Some(version)
             }

@@ -299,3 +299,20 @@ mod silent_pipe {
         }
     }
 }
+
+#[test]
+fn other_kinds_in_manifests_are_skipped_in_one_line_although_no_server_has_stored_them() {
+    let rule = "apiVersion: resource.k8s.io/v1\nkind: DeviceTaintRule\nmetadata: {name: r}\nspec:\n  deviceSelector: {driver: gpu.example.com}\n  taint: {key: a.io/b, effect: NoExecute}\n";
+    let other = "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\n---\napiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: c}\n";
+    let folder = Folder::new()
+        .with("all/rule.yaml", format!("{rule}{other}"))
+        .with("cluster.yaml", example());
+    let run = folder.devicetaint("preview -f all --from cluster.yaml -o name");
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let skipped = run.stderr.lines().filter(|line| line.contains("skipped"));
+    let skipped: Vec<&str> = skipped.collect();
+    assert_eq!(
+        skipped,
+        ["other kinds are skipped: Deployment, ResourceClaim"]
+    );
+}

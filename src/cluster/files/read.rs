@@ -316,7 +316,7 @@ pub fn read_manifests(
     for source in sources {
         let files = source.files(limits).map_err(without_rules)?;
         for InputFile { source: file, way } in files {
-            let documents = Documents::keeping([Kind::DeviceTaintRule]);
+            let documents = Documents::only(Kind::DeviceTaintRule);
             let decoded = match decode_file(&file, stdin, limits, documents) {
                 Err(error) if way == InputOrigin::Listed && error.is_no_manifest() => continue,
                 decoded => decoded?,

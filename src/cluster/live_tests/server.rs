@@ -220,8 +220,10 @@ impl Server {
         let claims = [encode::tolerating_claim()];
         let claims = encode::list("resource.k8s.io/v1", "ResourceClaim", &claims, "");
         self.answer(CLAIMS, [Answer::ok(claims)]);
-        let pod = encode::object("v1", "Pod", &encode::pod("pod-1", "node-1", "claim-1"));
-        self.answer("/api/v1/namespaces/ml/pods/pod-1", [Answer::ok(pod)]);
+        let pod = encode::pod("pod-1", "node-1", "claim-1");
+        let object = encode::object("v1", "Pod", &pod);
+        self.answer("/api/v1/namespaces/ml/pods/pod-1", [Answer::ok(object)]);
+        self.answer(PODS, [Answer::ok(encode::list("v1", "Pod", &[pod], ""))]);
     }
 
     /// Requests, in order.

@@ -76,8 +76,9 @@ pub(crate) struct ReportArgs {
 pub(crate) struct SafetyArgs {
     /// Do not ask for confirmation
     ///
-    /// A wide change also needs --abort-if or --expect: evictions in kube-system or several namespaces (admin access does
-    /// not count), a taint on every device, or any rule in Kubernetes 1.36.0 to 1.36.2.
+    /// A wide change (for `drain` and `make-room`: only with --force) also needs --abort-if or --expect: evictions in
+    /// kube-system or several namespaces (admin access does not count), or a taint on every device. So does any rule in
+    /// Kubernetes 1.36.0 to 1.36.2.
     #[arg(short, long)]
     yes: bool,
 

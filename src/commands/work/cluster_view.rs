@@ -367,8 +367,11 @@ impl ClusterView {
             None if is_timeless => Timestamp::UNIX_EPOCH,
             None => {
                 let text = "the files contain no timestamp, so the times of evictions are unknown";
-                return Err(Failure::usage(text)
-                    .hint("set the time of the report: --now 2026-11-21T01:00:00Z"));
+                let failure = Failure::usage(text);
+                return Err(match purpose.is_none_or(Purpose::only_reads) {
+                    true => failure.hint("set the time of the report: --now 2026-11-21T01:00:00Z"),
+                    false => failure,
+                });
             }
         };
         let is_guessed = source.now.is_none() && reading.is_time_guessed && !is_timeless;

@@ -428,7 +428,7 @@ impl PodClass {
             Self::Unmanaged => "nothing recreates them",
             Self::DaemonSet => "DaemonSet",
             Self::Admin => "admin access",
-            Self::Tolerant => "tolerates NoExecute",
+            Self::Tolerant => "tolerates the taint",
             Self::KeepsClaim => "replacement uses the same claim",
             Self::NotEvicted => "not evicted by taints",
         }
