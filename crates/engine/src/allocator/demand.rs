@@ -149,10 +149,7 @@ pub(super) fn demands<'a>(
                     .map(|(name, terms)| choice(Some(&**name), terms))
                     .collect::<Result<_, _>>()?,
                 RequestKind::Unknown => {
-                    let what = format!(
-                        "request {} is of an unknown kind",
-                        request.name
-                    );
+                    let what = format!("request {} is of an unknown kind", request.name);
                     return Err(what.into());
                 }
             };
@@ -170,11 +167,9 @@ fn choice<'a>(
     state: &ClusterState<'a>,
 ) -> Result<Choice<'a>, Unknown> {
     if terms.is_more {
-        return Err(
-            "the claim requests devices in an unknown way"
-                .to_owned()
-                .into(),
-        );
+        return Err("the claim requests devices in an unknown way"
+            .to_owned()
+            .into());
     }
     if let DeviceAmount::Unknown(mode) = &terms.amount {
         return Err(format!("allocationMode {mode} is unknown").into());
