@@ -9,7 +9,7 @@ macro_rules! name {
         $(#[$doc])*
         #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
-        #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+        #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(inline))]
         // Shared: the same names stand in thousands of devices and claims.
         pub struct $name(Arc<str>);
 

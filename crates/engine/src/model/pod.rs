@@ -229,8 +229,6 @@ pub enum ClaimSource {
 
 /// Phase of a pod.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum Phase {
     /// Not all containers were started.
     #[default]
@@ -242,7 +240,6 @@ pub enum Phase {
     /// All containers ended, at least one not well.
     Failed,
     /// `Unknown`, absent, or a newer phase; shown as is.
-    #[cfg_attr(feature = "serde", serde(untagged))]
     Unknown(String),
 }
 
@@ -312,8 +309,6 @@ pub enum Sandbox {
 
 /// A pod's quality of service.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum QosClass {
     /// Limits equal requests everywhere.
     Guaranteed,
@@ -322,7 +317,6 @@ pub enum QosClass {
     /// No requests.
     BestEffort,
     /// From a newer API; shown as is.
-    #[cfg_attr(feature = "serde", serde(untagged))]
     Unknown(String),
 }
 
