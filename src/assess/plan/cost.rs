@@ -5,6 +5,7 @@
 //!
 //! Two hazards are not counted: `no-replacement` and `sibling-in-use` depend on all devices that are left. Pods that
 //! are not ready are evicted before the others, as in a drain.
+
 use std::collections::BTreeMap;
 
 use foldhash::HashMap;

@@ -1,4 +1,5 @@
 //! Plans of small clusters, and costs of random sets against the assessment of each set.
+
 use std::collections::BTreeSet;
 
 use super::units::{UnitEvictions, choose, evictions, impact};
@@ -403,8 +404,15 @@ fn without_pods(name: &str, device: usize) -> ResourceClaim {
 
 #[test]
 fn device_is_free_only_if_all_users_of_its_claims_leave() {
-    let rows: [(&str, Change, usize); 8] = [
+    let rows: [(&str, Change, usize); 9] = [
         ("the pod of a template", |_| {}, 1),
+        (
+            "a device plugin that may offer the device, too",
+            |reading| {
+                reading.snapshot.nodes[0].extended_resources = vec!["example.com/gpu".to_owned()];
+            },
+            0,
+        ),
         (
             "a claim without users",
             |reading| reading.snapshot.claims[0].reserved_for.clear(),

@@ -117,7 +117,9 @@ pub(super) fn evictions(
             pods[unit].push(pod);
         }
     }
-    let release = DeviceRelease::new(impact, &basis.reading.snapshot);
+    let plugins = device_plugins(impact, &basis.reading.snapshot.nodes);
+    let offered = plugins.into_keys().collect();
+    let release = DeviceRelease::new(impact, &basis.reading.snapshot, offered);
     let evictions = units.iter().zip(pods).map(|(unit, pods)| {
         let uids: HashSet<&Uid> = pods.iter().map(|pod| &evicted[*pod].pod.uid).collect();
         let free = release.free(&unit.devices, |uid| uids.contains(uid));
@@ -163,7 +165,9 @@ fn evaluate(units: &[&PlanUnit], taint: &Taint, basis: &Basis<'_>) -> Plan {
         .filter_map(|device| Some((&device.id, device.node?.to_string())))
         .collect();
     let devices: Vec<DeviceId> = units.iter().flat_map(|unit| unit.devices.clone()).collect();
-    let release = DeviceRelease::new(&impact, &basis.reading.snapshot);
+    let plugins = device_plugins(&impact, &basis.reading.snapshot.nodes);
+    let offered = plugins.keys().cloned().collect();
+    let release = DeviceRelease::new(&impact, &basis.reading.snapshot, offered);
     let free = release.free(&devices, |_| true);
     let index = UnitIndex::new(units.iter().copied());
     let mut rows: Vec<PlannedUnit> = units
@@ -218,7 +222,6 @@ fn evaluate(units: &[&PlanUnit], taint: &Taint, basis: &Basis<'_>) -> Plan {
     }
     let mut warnings = basis.reading.warnings.clone();
     warnings.extend(impact.warnings.iter().cloned());
-    let plugins = device_plugins(&impact, &basis.reading.snapshot.nodes);
     warnings.extend(device_plugin_warning(&plugins));
     Plan {
         planned_units: rows,
@@ -388,8 +391,13 @@ pub(super) struct DeviceRelease<'a> {
 }
 
 impl<'a> DeviceRelease<'a> {
-    /// Holders of the devices of `snapshot`, whose pods have the verdicts of `impact`.
-    pub(super) fn new(impact: &Impact<'a>, snapshot: &'a Snapshot) -> Self {
+    /// Holders of the devices of `snapshot`, whose pods have the verdicts of `impact`; device plugins may offer those
+    /// that are `offered`.
+    pub(super) fn new(
+        impact: &Impact<'a>,
+        snapshot: &'a Snapshot,
+        offered: BTreeSet<DeviceId>,
+    ) -> Self {
         let mut holders: HashMap<&DeviceId, Vec<&ResourceClaim>> = HashMap::default();
         for claim in &snapshot.claims {
             for result in claim.exclusive_results() {
@@ -403,9 +411,7 @@ impl<'a> DeviceRelease<'a> {
         let pools = PartitionedPools::new(&snapshot.slices);
         Self {
             blocked: pools.blocked(|device| holders.contains_key(device)),
-            offered: device_plugins(impact, &snapshot.nodes)
-                .into_keys()
-                .collect(),
+            offered,
             terminating: pods(|pod| pod.verdict == Verdict::Terminating),
             releasing: pods(|pod| pod.is_evicted() && releases_claims(pod)),
             holders,
