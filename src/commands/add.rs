@@ -1,4 +1,5 @@
 //! `add`: creates the rules that a command describes, unless they exist.
+
 use std::path::PathBuf;
 
 use serde_json::Value;
@@ -9,8 +10,8 @@ use super::work::changer::{Changer, recorder, stopped};
 use super::work::connect::{failed, manifests, semantics_for};
 use super::work::mutation_context::{MutationContext, by_name};
 use super::work::pipeline::Pipeline;
+use super::work::present::formats;
 use crate::cluster;
-use crate::commands::work::present::formats;
 use crate::completion::Values;
 use crate::decide::add::action;
 use crate::decide::change_log::DryRun;

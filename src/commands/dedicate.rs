@@ -1,4 +1,5 @@
 //! `dedicate`: devices for the claims of some namespaces, and for no others.
+
 use std::time::Duration;
 
 use clap::ArgGroup;
@@ -12,9 +13,9 @@ use super::work::connect::failed;
 use super::work::dedication::{DedicationObjects, with_policies};
 use super::work::mutation_context::MutationContext;
 use super::work::pipeline::approve;
+use super::work::present::formats;
 use crate::assess::{Consent, defects};
 use crate::cluster::{TrialResult, WriteMode, preferred_version, user_name};
-use crate::commands::work::present::formats;
 use crate::completion::Values;
 use crate::decide::approval::{Approval, ImpactLimit};
 use crate::decide::change_log::{DryRun, RuleGoal};

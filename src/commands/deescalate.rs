@@ -2,6 +2,7 @@
 //!
 //! It depends on nothing but its rules: neither a list of other rules, nor devices, nor other kinds of the
 //! server can keep it from working. The pods for the summary are read as far as possible.
+
 use std::time::Duration;
 
 use clap::ValueEnum;

@@ -1,14 +1,14 @@
 //! `describe`: all about some rules.
+
 use super::context::Context;
 use super::flags::selection::RuleArgs;
 use super::work::cluster_view::{ClusterView, Pods};
 use super::work::connect::{Live, Source};
 use super::work::mutation_context::resolved;
 use super::work::observer::{NodesKnown, gap_of, names_of, nodes_in, nodes_of};
-use super::work::present::present;
+use super::work::present::{OutputArgs, present};
 use crate::assess::ReportCompleteness;
 use crate::cluster::{ClusterError, Detail, ReadResult, eviction_events, rule_events};
-use crate::commands::work::present::OutputArgs;
 use crate::decide::identity::other_hardware;
 use crate::engine::inventory::pods_beside;
 use crate::engine::rule_lifecycle::{PendingEviction, pending_evictions};

@@ -1,4 +1,5 @@
 //! `drain`: evicts pods from devices, unit by unit.
+
 use clap::Subcommand;
 use tokio::time::Instant;
 

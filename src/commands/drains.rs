@@ -3,9 +3,8 @@
 use super::context::Context;
 use super::work::cluster_view::ClusterView;
 use super::work::connect::connect;
-use super::work::present::present;
+use super::work::present::{OutputArgs, present};
 use crate::cluster::Detail;
-use crate::commands::work::present::OutputArgs;
 use crate::decide::drain::{as_evicting, drain_units, no_such_drain, unit_statuses};
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;

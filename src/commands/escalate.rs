@@ -1,4 +1,5 @@
 //! `escalate`: let rules do more.
+
 use clap::ValueEnum;
 
 use super::context::Context;

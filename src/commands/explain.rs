@@ -1,12 +1,11 @@
 //! `explain`: the reasons for a verdict, link by link.
 
-use crate::commands::work::present::OutputArgs;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::context::Context;
 use super::work::cluster_view::{ClusterView, Pods};
 use super::work::connect::Source;
-use super::work::present::present;
+use super::work::present::{OutputArgs, present};
 use crate::cluster::{Detail, NodeDetail, PodQuery, PodQueryResult};
 use crate::completion::Values;
 use crate::decide::choice::{

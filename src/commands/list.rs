@@ -1,6 +1,5 @@
 //! `list`: existing rules, and their effects.
 
-use crate::commands::work::present::OutputArgs;
 use crate::naming::keys;
 use std::collections::BTreeMap;
 
@@ -11,7 +10,7 @@ use super::flags::selection::RuleArgs;
 use super::work::cluster_view::ClusterView;
 use super::work::connect::Source;
 use super::work::mutation_context::resolved;
-use super::work::present::present;
+use super::work::present::{OutputArgs, present};
 use crate::assess::ReportCompleteness;
 use crate::cluster::Detail;
 use crate::decide::RuleChoice;

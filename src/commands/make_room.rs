@@ -1,14 +1,15 @@
 //! `make-room`: evicts pods so that a pod that waits for devices gets theirs.
+
 use super::context::Context;
 use super::flags::change::{RehearsalArgs, ReportArgs, SafetyArgs};
 use super::signal::{Signals, interrupted, stoppable_by};
 use super::work::changer::{Changer, Recorder, recorder, reported};
+use super::work::connect::failed;
 use super::work::make_room::{
     Preparation, Prepared, RoomEvictions, RoomRequest, remove_left, until_scheduled,
 };
 use super::work::mutation_context::{MutationContext, by_name};
 use super::work::pipeline::Pipeline;
-use crate::commands::work::connect::failed;
 use crate::decide::approval::SafetyLimits;
 use crate::decide::change_log::DryRun;
 use crate::decide::make_room::{RoomEnd, RoomOptions, RoomRun, room_target, with_removal};

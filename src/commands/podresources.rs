@@ -1,4 +1,5 @@
 //! `podresources`: devices in use according to the kubelet of this node, and whether devices may be pulled.
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -2,6 +2,7 @@
 //!
 //! With `--publish` also the controller's own preview: a rule with effect None is created for every considered taint, and
 //! what the controller writes to it is compared with this preview to the letter.
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -10,14 +11,13 @@ use tokio::time::{Instant, sleep};
 use super::context::Context;
 use super::flags::change::parse_guard;
 use super::signal::Signals;
-use super::work::changer::{Changer, Lines, stopped};
+use super::work::changer::{Changer, Lines, Recorder, stopped};
 use super::work::cluster_view::{ClusterView, Disruption, ViewWarnings};
 use super::work::connect::{Source, failed, manifests};
 use super::work::pipeline::approve_idle;
 use super::work::present::{PageArgs, present_as};
 use crate::assess::Guard;
 use crate::cluster::{Rules, StoredRule};
-use crate::commands::work::changer::Recorder;
 use crate::completion::Values;
 use crate::decide::approval::SafetyLimits;
 use crate::decide::change_log::{DryRun, held};

@@ -1,4 +1,5 @@
 //! `remove`: take rules away.
+
 use std::collections::BTreeSet;
 
 use super::context::Context;

@@ -1,4 +1,5 @@
 //! `restore`: undo a drain.
+
 use super::context::Context;
 use super::flags::change::{ChangeArgs, ReportArgs};
 use super::remove::{self, RemoveArgs};

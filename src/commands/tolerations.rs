@@ -3,9 +3,8 @@
 use super::context::Context;
 use super::work::cluster_view::ClusterView;
 use super::work::connect::Source;
-use super::work::present::present;
+use super::work::present::{OutputArgs, present};
 use crate::cluster::Detail;
-use crate::commands::work::present::OutputArgs;
 use crate::completion::Values;
 use crate::decide::dedication::{
     taints_meant, tolerants, toleration_document, traps, typed_taint, unreadable,

@@ -1,4 +1,5 @@
 //! `undedicate`: the end of a dedication.
+
 use serde_json::Value;
 
 use super::context::Context;

@@ -1,4 +1,5 @@
 //! `version`: version of the program, its schemas, and the server's version and kinds.
+
 use std::sync::LazyLock;
 
 use jiff::Timestamp;

@@ -1,4 +1,5 @@
 //! `wait`: until the evictions of a rule have ended, or it is gone.
+
 use std::time::Duration;
 
 use clap::ValueEnum;

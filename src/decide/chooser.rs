@@ -1,4 +1,5 @@
 //! Selection of rules by name, label or device.
+
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;

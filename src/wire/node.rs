@@ -1,4 +1,5 @@
 //! `Node` of the core API, as k8s-openapi describes it.
+
 use k8s_openapi::api::core::v1;
 
 use super::error::FieldError;

@@ -1,4 +1,5 @@
 //! Objects that decide about disruption: what is read of them with few permissions.
+
 use super::encode;
 use super::server::{Answer, PODS, Server};
 use crate::cluster::{

@@ -1,4 +1,5 @@
 //! Data for the consequences of pods that lose devices.
+
 use std::collections::BTreeSet;
 
 use super::kinds::{Outcome, Reader, all, with};

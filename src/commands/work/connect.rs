@@ -1,5 +1,6 @@
 //! Sources of the facts: the connection to a cluster, with the kinds that it serves and the messages when it does not
 //! answer; or saved files.
+
 use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::path::PathBuf;

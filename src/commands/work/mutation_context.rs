@@ -1,4 +1,5 @@
 //! A cluster whose rules are about to be changed.
+
 use jiff::Timestamp;
 
 use super::cluster_view::ClusterView;

@@ -1,4 +1,5 @@
 //! Repeated reads during a wait, at low cost: rules, pods, claims, and the nodes of pods that should have ended.
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 

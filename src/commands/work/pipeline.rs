@@ -1,4 +1,5 @@
 //! Steps between a proposal and its change: assessment, limits, confirmation, second look, change, wait.
+
 use std::fmt::Display;
 use std::fs::read_to_string;
 use std::path::PathBuf;

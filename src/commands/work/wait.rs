@@ -3,6 +3,7 @@
 //! ```text
 //! ClusterView ─▶ Observer (one list and one watch of each kind) ─▶ Settle ─▶ until when, read again, or over
 //! ```
+
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -1,4 +1,5 @@
 //! Names that nothing has, with the nearest ones of their kind.
+
 use std::collections::BTreeSet;
 
 use super::arguments::{Choice, ChoiceBasis};

@@ -1,4 +1,5 @@
 //! Terms of a dedication: name, namespaces and devices.
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;

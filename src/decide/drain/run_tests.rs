@@ -1,4 +1,5 @@
 //! Steps of a drain by single facts.
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
 //! Clusters and pods for tests.
+
 use std::time::Duration;
 
 use super::facts::{Harm, PodClass, UnitPod};

@@ -1,4 +1,5 @@
 //! Units of a drain: devices that are taken out of service together, and the rules that taint them.
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;

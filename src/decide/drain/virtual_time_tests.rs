@@ -4,6 +4,7 @@
 //! invariants: no budget is violated without NoExecute, no unit is reported idle while one of its devices is held, a
 //! workload loses no pod while it is not ready, pods whose loss does harm leave last, every run ends, and its result can be
 //! undone.
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 

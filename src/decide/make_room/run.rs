@@ -2,6 +2,7 @@
 //!
 //! Takes facts and the time since the start, and gives the next step. A pod is evicted once: an eviction that the server
 //! accepted is not sent again, and a pod that is terminating is not evicted.
+
 use std::collections::BTreeSet;
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
 //! Decisions about room: pods that may be evicted, tolerations, rules, and the steps of a run.
+
 use std::collections::BTreeSet;
 use std::time::Duration;
 

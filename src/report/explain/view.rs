@@ -1,4 +1,5 @@
 //! The document of an explanation.
+
 use schemars::JsonSchema;
 use serde::Serialize;
 

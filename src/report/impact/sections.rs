@@ -1,4 +1,5 @@
 //! Sections of an impact report, for people.
+
 use std::collections::BTreeSet;
 
 use super::rows::{self, NoteCode, after};

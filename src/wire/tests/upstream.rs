@@ -1,4 +1,5 @@
 //! The golden files of Kubernetes itself.
+
 use std::fs;
 use std::path::PathBuf;
 

@@ -2,6 +2,7 @@
 //!
 //! Behind it is a server made from the official Go module; its answers are spoiled on their way. No cluster
 //! is needed: `check` has one from a file.
+
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
