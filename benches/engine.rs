@@ -442,6 +442,7 @@ impl Names {
             phase: Phase::Running,
             containers: Containers::Running,
             sandbox: Sandbox::Up,
+            health: Vec::new(),
             is_ready: true,
             deletion: None,
             claims: vec![PodClaim {

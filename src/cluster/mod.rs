@@ -34,7 +34,8 @@ pub use connection::{Connection, ConnectionOptions, DEFAULT_REQUEST_TIMEOUT, Env
 pub use discovery::{ServedKinds, discover, served_kinds, with_admission};
 pub use error::{ClusterError, Server};
 pub use files::{
-    FileSource, InputError, Limits, Manifests, SavedNotes, read, read_manifests, read_with_rules,
+    FileSource, InputError, Limits, Manifests, SavedNotes, read, read_documents, read_manifests,
+    read_with_rules,
 };
 pub use observer::Traffic;
 pub use observer::{Event, Observer, Silent};

@@ -254,12 +254,20 @@ purposes! {
     Restore: "restore", [FACTS, PODS, Need(&["get", "delete"], RULES), NODES];
     /// Evicting pods so that another one gets their devices.
     MakeRoom: "make-room", [FACTS, Need(&["get", "list"], What::Kinds(&[Kind::Pod])), BUDGETS, WORKLOADS, TEMPLATES, NODES, Need(&["get", "create", "patch", "delete"], RULES), EVICTIONS];
+    /// Making rules by policies, raising and removing them.
+    React: "react", [FACTS, CLASSES, PODS, BUDGETS, WORKLOADS, TEMPLATES, NODES, Need(&["get", "create", "patch", "delete"], RULES), WATCH];
 }
 
 impl Purpose {
     /// Every purpose; a role of `manifests/` is for each.
     pub fn every() -> impl Iterator<Item = Self> {
         Self::EVERY.iter().copied()
+    }
+
+    /// The `ClusterRole` that allows this alone, as YAML that `kubectl apply` takes.
+    pub fn cluster_role(self) -> String {
+        let name = format!("kubectl-devicetaint-{}", self.name());
+        cluster_role(&name, &self.permissions())
     }
 
     /// True if its command never changes anything, nor waits for a change.
@@ -437,6 +445,7 @@ mod tests {
             Purpose::Drain,
             Purpose::Restore,
             Purpose::MakeRoom,
+            Purpose::React,
         ];
         assert_eq!(writers, expected);
     }
@@ -474,6 +483,7 @@ mod tests {
                 Purpose::Drain,
                 Purpose::Restore,
                 Purpose::MakeRoom,
+                Purpose::React,
             ];
             assert_eq!(resources.contains("nodes"), nodes.contains(&purpose));
             let events = [Purpose::Describe];
@@ -491,6 +501,7 @@ mod tests {
                 Purpose::Snapshot,
                 Purpose::Drain,
                 Purpose::MakeRoom,
+                Purpose::React,
             ];
             let needs = budgets.contains(&purpose);
             let has = |what| resources.contains(what);

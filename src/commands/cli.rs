@@ -13,7 +13,7 @@ use super::context::{Context, Surroundings};
 use super::flags::connection::{ConnectionArgs, repeated};
 use super::{
     add, complete, dedicate, deescalate, describe, devices, drain, escalate, explain, help, list,
-    make_room, plan, podresources, preview, remove, restore, signal, snapshot, tolerations,
+    make_room, plan, podresources, preview, react, remove, restore, signal, snapshot, tolerations,
     undedicate, version, wait,
 };
 use crate::cluster::Purpose;
@@ -68,6 +68,7 @@ enum Command {
     Drain(drain::DrainArgs),
     Restore(restore::RestoreArgs),
     MakeRoom(make_room::MakeRoomArgs),
+    React(react::ReactArgs),
     Dedicate(dedicate::DedicateArgs),
     Undedicate(undedicate::UndedicateArgs),
     Tolerations(tolerations::TolerationsArgs),
@@ -145,6 +146,7 @@ impl Command {
             Self::Devices(_) => Purpose::Devices,
             Self::Restore(_) => Purpose::Restore,
             Self::MakeRoom(_) => Purpose::MakeRoom,
+            Self::React(_) => Purpose::React,
             Self::Dedicate(_) => Purpose::Dedicate,
             Self::Undedicate(_) => Purpose::Undedicate,
             Self::Tolerations(_) => Purpose::Tolerations,
@@ -167,7 +169,8 @@ impl Command {
 
     /// True if the command listens to signals itself, since it has to ask the cluster for something then.
     fn tidies_up(&self) -> bool {
-        matches!(self, Self::MakeRoom(_)) || matches!(self, Self::Preview(args) if args.publish)
+        matches!(self, Self::MakeRoom(_) | Self::React(_))
+            || matches!(self, Self::Preview(args) if args.publish)
     }
 
     /// Runs the command.
@@ -191,6 +194,7 @@ impl Command {
             Self::Drain(args) => Box::pin(drain::run(args, context)),
             Self::Restore(args) => Box::pin(restore::run(args, context)),
             Self::MakeRoom(args) => Box::pin(make_room::run(args, context)),
+            Self::React(args) => Box::pin(react::run(args, context)),
             Self::Dedicate(args) => Box::pin(dedicate::run(args, context)),
             Self::Undedicate(args) => Box::pin(undedicate::run(args, context)),
             Self::Tolerations(args) => Box::pin(tolerations::run(args, context)),

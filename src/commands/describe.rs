@@ -78,11 +78,7 @@ pub(super) async fn run(args: DescribeArgs, context: &Context) -> Result<ExitSta
     let described = rules.iter().map(|rule| rule.describe(&beside, &view));
     let described: Vec<RuleDescription> = described.collect();
     let (warnings, format) = (view.view_warnings(), args.output.output);
-    // As `kubectl get`: one object is printed as itself, and only several as a list.
-    let status = match described.as_slice() {
-        [only] => present(only, warnings, format, context)?,
-        _ => present(&RuleDescriptions::new(described), warnings, format, context)?,
-    };
+    let status = present(&RuleDescriptions::new(described), warnings, format, context)?;
     // The rules that exist were shown; a missing one is a failure all the same.
     missing.map_or(Ok(status), Err)
 }

@@ -29,6 +29,7 @@ mod make_room;
 mod plan;
 mod podresources;
 mod preview;
+mod react;
 mod remove;
 mod restore;
 mod signal;

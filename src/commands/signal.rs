@@ -58,6 +58,13 @@ impl Signals {
     }
 }
 
+impl Signals {
+    /// The signal that has arrived, if one has.
+    pub(super) async fn arrived(&mut self) -> Option<ExitStatus> {
+        tokio::time::timeout(Duration::ZERO, self.next()).await.ok()
+    }
+}
+
 /// True if the program was started to survive SIGHUP, as by `nohup`: to listen would end that. Known on Linux only.
 #[cfg(unix)]
 fn ignores_hangup() -> bool {

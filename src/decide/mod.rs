@@ -21,6 +21,7 @@ pub mod pending_evictions;
 pub mod plan;
 pub mod proposal;
 pub mod publish;
+pub mod react;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod version;

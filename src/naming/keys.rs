@@ -27,6 +27,10 @@ pub const DRAIN: &str = in_group!("drain");
 pub const DRAIN_UNIT: &str = in_group!("drain-unit");
 /// Label: the UID of the pod for which the devices of a rule are kept.
 pub const MAKE_ROOM: &str = in_group!("make-room");
+/// Label: the policy of `react` that a rule is part of.
+pub const POLICY: &str = in_group!("policy");
+/// Annotation: since when the signal of a policy is as it is, and the effect that the policy has set.
+pub const SINCE: &str = in_group!("since");
 /// Annotation: why the rule is there.
 pub const REASON: &str = in_group!("reason");
 /// Annotation: when it should be gone, as RFC 3339.

@@ -99,6 +99,12 @@ pub fn preview_name(selector: &DeviceSelector, taint: &Taint) -> String {
     readable(&["preview"], selector, &taint.key, &whole)
 }
 
+/// The name of the rule of a policy for the devices of `selector`, made as [`name`] makes it.
+pub fn policy_name(policy: &str, selector: &DeviceSelector, key: &str) -> String {
+    let whole = [policy, key, &device::format(selector)];
+    readable(&[policy], selector, key, &whole)
+}
+
 /// `first`, then what the rule is about, then a hash of `whole`.
 fn readable(first: &[&str], selector: &DeviceSelector, key: &str, whole: &[&str]) -> String {
     let key = key.rsplit_once('/').map_or(key, |(_, name)| name);

@@ -8,10 +8,11 @@ use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
 use serde_json::Value;
 
+use crate::decide::react::TaintPolicy;
+
 use super::{
     ChangeReport, DeviceReport, DrainList, Explanation, ImpactReport, PlanReport,
-    PodResourcesReport, RuleDescription, RuleDescriptions, TolerationReport, VersionReport,
-    WaitReport,
+    PodResourcesReport, RuleDescriptions, TolerationReport, VersionReport, WaitReport,
 };
 
 /// Every schema with the name of the file that it is shipped in.
@@ -19,7 +20,6 @@ pub fn files() -> [(String, Schema); 12] {
     let schemas = [
         ("impact-report", schema_of::<ImpactReport>()),
         ("device-list", schema_of::<DeviceReport>()),
-        ("rule-description", schema_of::<RuleDescription>()),
         ("rule-description-list", schema_of::<RuleDescriptions>()),
         ("change-report", schema_of::<ChangeReport>()),
         ("wait-report", schema_of::<WaitReport>()),
@@ -29,8 +29,17 @@ pub fn files() -> [(String, Schema); 12] {
         ("drain-list", schema_of::<DrainList>()),
         ("toleration-list", schema_of::<TolerationReport>()),
         ("plan-report", schema_of::<PlanReport>()),
+        ("taint-policy", input_schema()),
     ];
     schemas.map(|(name, schema)| (format!("{name}.v1alpha1.schema.json"), schema))
+}
+
+/// The schema of policies, which users write: a field with a default is not required.
+fn input_schema() -> Schema {
+    SchemaSettings::draft2020_12()
+        .with_transform(RecursiveTransform(join_lines))
+        .into_generator()
+        .into_root_schema_for::<TaintPolicy>()
 }
 
 /// The schema of the written document: a field that is always there is required, also when it may be null.

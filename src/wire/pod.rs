@@ -228,6 +228,7 @@ impl ToObject for Pod {
             scheduling: Some(scheduling(spec, status, context)),
             containers: status.map_or(model::Containers::Unknown, PodStatus::containers),
             sandbox: sandbox(status),
+            health: health(status, context),
             deletion: metadata.deletion(context),
             claims: self.claims(context),
             extended_resource_claim: context.optional(extended),
@@ -456,6 +457,36 @@ fn sandbox(status: Option<&PodStatus>) -> model::Sandbox {
     }
 }
 
+/// Upstream: `UpdateAllocatedResourcesStatus` in `pkg/kubelet/cm/dra/manager.go`, which reports claims as `claim:CLAIM` or
+/// `claim:CLAIM/REQUEST`; device plugins report other names.
+fn health(status: Option<&PodStatus>, context: &mut Context) -> Vec<model::ClaimHealth> {
+    let containers = status.map_or(&[][..], |status| &status.container_statuses);
+    let reported = containers
+        .iter()
+        .flat_map(|container| &container.allocated_resources_status);
+    let of_claim = |reported: &ResourceStatus| {
+        let name = reported.name().strip_prefix("claim:")?;
+        let (claim, request) = match name.split_once('/') {
+            Some((claim, request)) => (claim, Some(request)),
+            None => (name, None),
+        };
+        let resources = reported.resources.iter().map(|resource| {
+            let health = match resource.health() {
+                "Healthy" => model::DeviceHealth::Healthy,
+                "Unhealthy" => model::DeviceHealth::Unhealthy,
+                _ => model::DeviceHealth::Unknown,
+            };
+            (context.intern(resource.resource_id()), health)
+        });
+        Some(model::ClaimHealth {
+            resources: resources.collect(),
+            claim: context.intern(claim),
+            request: request.map(|request| context.intern(request)),
+        })
+    };
+    reported.filter_map(of_claim).collect()
+}
+
 fn condition<'a>(status: Option<&'a PodStatus>, kind: &str) -> Option<&'a PodCondition> {
     let mut conditions = status?.conditions.iter();
     conditions.find(|condition| condition.r#type.as_deref() == Some(kind))
@@ -490,6 +521,26 @@ message! {
     pub struct ContainerStatus {
         /// Now; earlier runs are not needed.
         state: optional ContainerState = 2,
+        /// Health of the resources that it was allocated.
+        allocated_resources_status: repeated ResourceStatus = 14,
+    }
+
+    /// Health of the devices of one claim, or of one resource of a device plugin.
+    pub struct ResourceStatus {
+        /// `claim:CLAIM`, `claim:CLAIM/REQUEST`, or the name of a resource.
+        name: optional string = 1,
+        /// Each device.
+        resources: repeated ResourceHealth = 2,
+    }
+
+    /// Health of one device.
+    pub struct ResourceHealth {
+        /// A CDI device ID, or the device's name.
+        #[prost(string, optional, tag = "1")]
+        #[serde(rename = "resourceID")]
+        pub resource_id: Option<String>,
+        /// `Healthy`, `Unhealthy` or `Unknown`.
+        health: optional string = 2,
     }
 
     /// One of these is set; none of them means that it waits.
@@ -597,5 +648,35 @@ mod tests {
         ] {
             assert_eq!(said(&status), expected, "{name}");
         }
+    }
+
+    #[test]
+    fn health_is_read_of_claims_and_not_of_device_plugins() {
+        let resource = |health: &str| json!({"resourceID": "example.com/gpu=0", "health": health});
+        let status: PodStatus = serde_json::from_value(json!({"containerStatuses": [{
+            "allocatedResourcesStatus": [
+                {"name": "claim:device", "resources": [resource("Unhealthy"), resource("Odd")]},
+                {"name": "claim:device/gpu", "resources": [resource("Healthy")]},
+                {"name": "example.com/gpu", "resources": [resource("Unhealthy")]},
+            ],
+        }]}))
+        .unwrap();
+        let found = health(Some(&status), &mut Context::default());
+        let shown: Vec<_> = found
+            .iter()
+            .map(|it| {
+                let healths: Vec<_> = it.resources.iter().map(|(_, health)| *health).collect();
+                (&*it.claim, it.request.as_deref(), healths)
+            })
+            .collect();
+        let (healthy, unhealthy) = (model::DeviceHealth::Healthy, model::DeviceHealth::Unhealthy);
+        let odd = model::DeviceHealth::Unknown;
+        assert_eq!(
+            shown,
+            [
+                ("device", None, vec![unhealthy, odd]),
+                ("device", Some("gpu"), vec![healthy]),
+            ]
+        );
     }
 }

@@ -17,6 +17,8 @@ mod nodes;
 #[cfg(unix)]
 mod parity;
 mod publish;
+#[cfg(unix)]
+mod reacts;
 mod roomed;
 pub mod rules;
 #[cfg(unix)]

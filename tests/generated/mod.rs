@@ -12,7 +12,7 @@ use std::process::Command;
 use std::{env, fs};
 
 use kubectl_devicetaint::assess::{Hazard, Signal};
-use kubectl_devicetaint::cluster::Role;
+use kubectl_devicetaint::cluster::{Purpose, Role};
 use kubectl_devicetaint::error::ExitStatus;
 use kubectl_devicetaint::report::schema;
 use kubectl_devicetaint::report::taint::pascal_case;
@@ -63,9 +63,15 @@ const ROLE: &str = "\
 # kubectl create clusterrolebinding NAME --clusterrole=kubectl-devicetaint-NAME --group=GROUP
 ";
 
+/// `react` in a cluster, above its role.
+const REACT: &str = include_str!("react.yaml");
+
 #[test]
 fn roles_are_the_union_of_what_the_commands_ask_for() {
-    let mut names = vec!["kustomization.yaml".to_owned(), "policy.yaml".to_owned()];
+    let others = ["kustomization.yaml", "policy.yaml", "react.yaml"];
+    let mut names = others.map(str::to_owned).to_vec();
+    let react = REACT.to_owned() + &Purpose::React.cluster_role();
+    assert_current("manifests/react.yaml", &react);
     for role in Role::ALL {
         let text = ROLE.replace("NAME", role.name()) + &role.cluster_role();
         let name = format!("{}.yaml", role.name());

@@ -52,7 +52,7 @@ pub fn filter_devices(
     pick
 }
 
-fn all_devices<'a>(snapshot: &'a Snapshot, semantics: &Semantics) -> DeviceTable<'a> {
+pub(crate) fn all_devices<'a>(snapshot: &'a Snapshot, semantics: &Semantics) -> DeviceTable<'a> {
     // No condition is about taints, and matching rules is most of the work of a table.
     let no_rules = RuleIndex::new(Vec::new(), semantics);
     DeviceTable::new(&snapshot.slices, &snapshot.claims, &no_rules)

@@ -92,6 +92,7 @@ pub mod rule_lifecycle;
 mod select;
 pub mod semantics;
 pub mod settle;
+pub mod signal;
 pub mod termination_blocker;
 #[cfg(any(test, feature = "testing"))]
 #[allow(

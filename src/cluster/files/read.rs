@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 
 use jiff::Timestamp;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::bytes::{self, Content};
+use super::bytes::{self, Content, content};
 use super::gather::{
     NewestTime, SerializedObject, SnapshotBuilder, gaps, missing_pods, notes, version_of,
 };
@@ -340,6 +341,38 @@ pub fn read_manifests(
         return Err(no_rule(&named(sources)));
     }
     Ok(manifests)
+}
+
+/// The YAML documents of files that hold no objects of a cluster.
+///
+/// # Errors
+///
+/// If a file cannot be read, holds something else, or holds nothing.
+pub fn read_documents<T: DeserializeOwned>(
+    sources: &[FileSource],
+    stdin: &mut dyn Read,
+    limits: &Limits,
+) -> Result<Vec<T>, InputError> {
+    let mut documents = Vec::new();
+    for source in sources {
+        let Content::Text(text) = content(source, stdin, limits)? else {
+            return Err(InputError::unusable(format!(
+                "{} is too long",
+                source.name()
+            )));
+        };
+        let found = serde_yaml::from_multiple::<T>(&text);
+        documents.extend(found.map_err(|error| {
+            InputError::unusable(format!("cannot read {}: {error}", source.name()))
+        })?);
+    }
+    match documents.is_empty() {
+        true => Err(InputError::unusable(format!(
+            "no document in {}",
+            named(sources)
+        ))),
+        false => Ok(documents),
+    }
 }
 
 fn without_rules(error: InputError) -> InputError {

@@ -76,7 +76,8 @@ impl FeedSubject {
             FeedScope::All => Selection::All,
             FeedScope::Node(node) => Selection::on_node(node),
         };
-        let listing = Listing::new(&self.client, self.version, selection, Detail::Names);
+        let detail = detail(self.version.kind);
+        let listing = Listing::new(&self.client, self.version, selection, detail);
         listing.objects(Some).await
     }
 
@@ -118,6 +119,14 @@ impl FeedSubject {
     }
 }
 
+/// Slices are watched for what they publish about devices, other kinds for their names.
+fn detail(kind: Kind) -> Detail {
+    match kind == Kind::ResourceSlice {
+        true => Detail::Terms,
+        false => Detail::Names,
+    }
+}
+
 struct FeedWriter {
     subject: FeedSubject,
     /// All changes up to this version have been sent.
@@ -154,7 +163,7 @@ impl FeedWriter {
         match &mut self.phase {
             Phase::Resume => {
                 let stream = Stream::open(&subject.client, &subject.read(&self.state)).await?;
-                let decoder = WatchDecoder::new(subject.version, Detail::Names);
+                let decoder = WatchDecoder::new(subject.version, detail(subject.version.kind));
                 self.phase = Phase::Watching(Box::new(stream), Box::new(decoder));
                 Ok(None)
             }

@@ -319,7 +319,19 @@ fn containers() -> impl Strategy<Value = Vec<ContainerStatus>> {
         running,
         terminated,
     });
-    few(maybe(state).prop_map(|state| ContainerStatus { state }))
+    let health = (text(), text()).prop_map(|(resource_id, health)| ResourceHealth {
+        resource_id,
+        health,
+    });
+    let reported = (text(), few(health));
+    let reported = reported.prop_map(|(name, resources)| ResourceStatus { name, resources });
+    let status = (maybe(state), few(reported));
+    few(
+        status.prop_map(|(state, allocated_resources_status)| ContainerStatus {
+            state,
+            allocated_resources_status,
+        }),
+    )
 }
 
 prop_compose! {

@@ -26,7 +26,7 @@ mod syntax;
 mod value;
 
 pub use error::{ExpressionError, Position};
-pub use published::{AttributeCondition, DeviceExpression};
+pub use published::{Amount, AttributeCondition, DeviceExpression};
 pub(super) use value::Version;
 
 #[cfg(test)]

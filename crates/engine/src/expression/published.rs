@@ -252,11 +252,7 @@ impl AttributeCondition {
     }
 
     fn has_name(&self, driver: &DriverName, name: &str) -> bool {
-        let (domain, id) = name.split_once('/').unwrap_or((driver.as_str(), name));
-        match self.name.split_once('/') {
-            Some((wanted, of)) => wanted == domain && of == id,
-            None => self.name == id,
-        }
+        is_named(name, &self.name, driver)
     }
 
     /// True if the value is the wanted one, or a list that has it; `None` for a value of an unknown type.
@@ -278,6 +274,52 @@ impl AttributeCondition {
             }
             AttributeValue::Unknown => None,
         }
+    }
+}
+
+/// True if the published `name` is the `wanted` one; without a domain, that of any domain is.
+fn is_named(name: &str, wanted: &str, driver: &DriverName) -> bool {
+    let (domain, id) = name.split_once('/').unwrap_or((driver.as_str(), name));
+    match wanted.split_once('/') {
+        Some((wanted, of)) => wanted == domain && of == id,
+        None => wanted == id,
+    }
+}
+
+/// A quantity of Kubernetes, such as `90`, `0.5` or `40Gi`, to be compared with others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Amount(i128);
+
+impl Amount {
+    /// Reads a quantity; nothing if it is none, has an exponent, or is too large to be exact.
+    pub fn parse(text: &str) -> Option<Self> {
+        let quantity = Quantity::parse(text).ok().flatten()?;
+        Some(Self(quantity.nanos))
+    }
+
+    /// The attributes and capacities called `name` of a device of `driver`; without a domain, those of any domain.
+    /// Nothing for a value that is no quantity.
+    pub fn published(driver: &DriverName, device: &Device, name: &str) -> Vec<Option<Self>> {
+        let is_wanted = |published: &Arc<str>| is_named(published, name, driver);
+        let attributes = device.attributes.iter();
+        let attributes = attributes
+            .filter(|(published, _)| is_wanted(published))
+            .map(|(_, value)| match value {
+                AttributeValue::Int(number) => Self::parse(&number.to_string()),
+                AttributeValue::String(text) => Self::parse(text),
+                AttributeValue::Bool(_)
+                | AttributeValue::Version(_)
+                | AttributeValue::Ints(_)
+                | AttributeValue::Bools(_)
+                | AttributeValue::Strings(_)
+                | AttributeValue::Versions(_)
+                | AttributeValue::Unknown => None,
+            });
+        let capacities = device.capacity.iter();
+        let capacities = capacities
+            .filter(|(published, _)| is_wanted(published))
+            .map(|(_, written)| Self::parse(written));
+        attributes.chain(capacities).collect()
     }
 }
 

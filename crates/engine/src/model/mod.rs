@@ -45,8 +45,8 @@ pub use ids::{
 pub use kind::{Counted, Encoding, Kind, Need, PodRoles, Saving, Scope, Serving};
 pub use node::{Node, NodeCondition, NodeTaint};
 pub use pod::{
-    ClaimSource, Containers, Deletion, NodeHealth, Phase, Pod, PodClaim, QosClass, Sandbox,
-    Scheduled, Scheduling,
+    ClaimHealth, ClaimSource, Containers, Deletion, DeviceHealth, NodeHealth, Phase, Pod, PodClaim,
+    QosClass, Sandbox, Scheduled, Scheduling,
 };
 pub use rule::{
     DeviceClass, DeviceSelector, DeviceTaintRule, Effect, EvictionCondition, FieldManager,

@@ -37,6 +37,8 @@ pub struct Pod {
     pub containers: Containers,
     /// Sandbox, as its kubelet last reported it.
     pub sandbox: Sandbox,
+    /// Health of its devices, as its kubelet last reported it.
+    pub health: Vec<ClaimHealth>,
     /// Deletion of the pod, if it was deleted.
     pub deletion: Option<Deletion>,
     /// The entries of `spec.resourceClaims`, resolved as far as the pod's status says.
@@ -198,6 +200,32 @@ pub struct Scheduled {
     pub reason: Arc<str>,
     /// Message, in a sentence; may be empty.
     pub message: Arc<str>,
+}
+
+/// Health of the devices of a claim or of one of its requests (`allocatedResourcesStatus`, which a kubelet writes with
+/// the feature gate `ResourceHealthStatus`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClaimHealth {
+    /// Name of the claim's entry in the pod; of the claim itself for extended resources.
+    pub claim: Arc<str>,
+    /// The request; absent where all devices of the claim are reported.
+    pub request: Option<Arc<str>>,
+    /// Each resource ID with its health. An ID that several devices have stands once.
+    ///
+    /// Upstream: `buildResourceHealth` in `pkg/kubelet/cm/dra/manager.go`: the first CDI device ID, or
+    /// `DRIVER/POOL/DEVICE` without one.
+    pub resources: Vec<(Arc<str>, DeviceHealth)>,
+}
+
+/// Health of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeviceHealth {
+    /// It works.
+    Healthy,
+    /// The driver reports that it does not work.
+    Unhealthy,
+    /// Not known, or a value that is newer than this crate.
+    Unknown,
 }
 
 /// An entry of a pod's `spec.resourceClaims`.
