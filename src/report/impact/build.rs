@@ -379,7 +379,7 @@ mod tests {
         assert_eq!((stays.eviction_time, stays.evict_in_seconds), (None, None));
         assert_eq!(
             stays.notes[0].reason,
-            crate::report::impact::NoteCode::NotScheduled
+            crate::report::impact::NoteCode::Stays(crate::engine::NotEvicted::NotScheduled)
         );
     }
 
