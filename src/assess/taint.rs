@@ -1,4 +1,4 @@
-//! A taint and its owner, as documents have them and as text.
+//! Taints with their owners, and conditions of rules, as documents have them.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Time;
 use crate::engine::{DeviceTaint, Origin, ProposedTaint};
-use crate::model;
+use crate::model::{self, EvictionCondition};
 
 /// Where a taint comes from.
 #[derive(
@@ -115,6 +115,34 @@ impl fmt::Display for Taint {
         match value.as_str() {
             "" => write!(formatter, "{key}:{effect}"),
             value => write!(formatter, "{key}={value}:{effect}"),
+        }
+    }
+}
+
+/// The condition EvictionInProgress of a rule, as the eviction controller has written it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Condition {
+    /// Status of the condition: True, False or Unknown.
+    pub status: String,
+    /// Code set by the eviction controller, such as NoEffect for a rule with effect None.
+    pub reason: String,
+    /// The eviction controller's counts, as text.
+    pub message: String,
+    /// Generation of the rule that the eviction controller observed.
+    pub observed_generation: i64,
+    /// When the status of the condition last changed; null if unknown.
+    pub last_transition_time: Option<Time>,
+}
+
+impl From<&EvictionCondition> for Condition {
+    fn from(condition: &EvictionCondition) -> Self {
+        Self {
+            status: condition.status.clone(),
+            reason: condition.reason.clone(),
+            message: condition.message.clone(),
+            observed_generation: condition.observed_generation,
+            last_transition_time: condition.last_transition.map(Time),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `drain`: evicts pods from devices, unit by unit.
+//! `drain`: evicts pods from devices, unit by unit; `drain status`: the units of drains and their stages.
 
 use std::collections::BTreeSet;
 
@@ -6,30 +6,34 @@ use clap::Subcommand;
 use tokio::time::Instant;
 
 use super::context::Context;
-use super::drains::{self, StatusArgs};
 use super::work::changer::{
     Changer, Recorder, RehearsalArgs, ReportArgs, recorder, reported, stopped,
 };
-use super::work::connect::{failed, refuse_missing, try_evictions};
+use super::work::cluster_view::ClusterView;
+use super::work::connect::{connect, failed, refuse_missing, try_evictions};
 use super::work::drain::{UnitDrain, object_version};
 use super::work::mutation_context::MutationContext;
 use super::work::pipeline::{Pipeline, read_limits};
+use super::work::present::{OutputArgs, present};
 use crate::assess::DeviceBasis;
 use crate::cluster::{
-    AccessQuery, NodeDetail, Permission, Purpose, WriteAnswer, WriteMode, restart,
+    AccessQuery, Detail, NodeDetail, Permission, Purpose, WriteAnswer, WriteMode, restart,
 };
 use crate::completion::Values;
 use crate::decide::approval::SafetyLimits;
 use crate::decide::change_log::DryRun;
 use crate::decide::choice::{self, Choice, ChoiceBasis, DeviceArguments, refuse_unmatched};
 use crate::decide::drain::{
-    CheckedDrain, DrainOptions, PreparedDrain, UnitResult, drain_status, selectors_as_evicting,
+    CheckedDrain, DrainOptions, PreparedDrain, UnitResult, as_evicting, drain_status, drain_units,
+    no_such_drain, selectors_as_evicting, unit_statuses,
 };
 use crate::decide::{Existing, Terms};
 use crate::engine;
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceId, Kind};
+use crate::model::{DeviceId, DeviceTaintRule, Kind};
 use crate::naming::Subject;
+use crate::report::DrainList;
+use crate::report::metadata::{Affects, Incomplete, Metadata};
 
 /// Drain devices or nodes one by one, within PodDisruptionBudgets
 ///
@@ -113,7 +117,7 @@ pub(super) async fn run(args: DrainArgs, context: &Context) -> Result<ExitStatus
         Some(_) if is_draining => Err(Failure::usage(
             "`drain status` only shows drains: omit devices and --node",
         )),
-        Some(ViewedCluster::Status(args)) => drains::status(args, context).await,
+        Some(ViewedCluster::Status(args)) => status(args, context).await,
         None if !is_draining => {
             Err(Failure::usage("no devices selected").hint("specify devices, or add --node NODE"))
         }
@@ -316,4 +320,52 @@ async fn check_evictions(
         }
     }
     Ok(())
+}
+
+/// Show the units of drains, and the pods on their devices
+///
+/// A unit is a device, node or pool. The column STAGE shows how far its drain is:
+///
+/// `waiting`: an earlier unit of the drain is not done yet. New pods are kept off the devices.
+///
+/// `draining`: pods have to leave the devices. If no `drain` command is running, run the same command again.
+///
+/// `idle`: no claim holds the devices. Claims with admin access are ignored.
+///
+/// `held`: only claims hold the devices that the drain does not release, such as those of DaemonSets.
+///
+/// Force-deleted pods are not known here, although their devices may still be in use: run `podresources check` on the
+/// node.
+#[derive(clap::Args, Debug)]
+pub(super) struct StatusArgs {
+    /// Names of drains; default: all
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+pub(super) async fn status(args: StatusArgs, context: &Context) -> Result<ExitStatus, Failure> {
+    let live = connect(context).await?;
+    let view = Box::pin(ClusterView::of(live, Detail::Attributes)).await?;
+    let mut units = drain_units(view.rules()?);
+    for name in &args.names {
+        if !units.iter().any(|unit| unit.drain == *name) {
+            return Err(no_such_drain(name, &units));
+        }
+    }
+    units.retain(|unit| args.names.is_empty() || args.names.contains(&unit.drain));
+    let rules: Vec<DeviceTaintRule> = units.iter().flat_map(|unit| unit.rules.clone()).collect();
+    let proposed = as_evicting(&rules, view.now);
+    let view = Box::pin(view.with_pods_of(&proposed)).await?;
+    let basis = view.basis();
+    let gaps = view.reading.gaps.iter().map(|gap| Incomplete {
+        missing: gap.what.clone(),
+        message: gap.why.clone(),
+        affects: Affects::Details,
+    });
+    let statuses = unit_statuses(&units, &basis);
+    let list = DrainList::new(statuses, Metadata::new(&basis), gaps.collect());
+    present(&list, view.view_warnings(), args.output.output, context)
 }

@@ -18,7 +18,6 @@ mod deescalate;
 mod describe;
 mod devices;
 mod drain;
-mod drains;
 mod escalate;
 mod explain;
 mod help;

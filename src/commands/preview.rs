@@ -270,7 +270,7 @@ impl Preview {
         let status = self.present(&answer.report, answer.view.view_warnings(), context)?;
         left?;
         let report = &answer.report;
-        publish::check(&report.answers, &report.assessment.facts, PATIENCE)?;
+        publish::check(&report.published_rules, &report.assessment.facts, PATIENCE)?;
         Ok(status)
     }
 
@@ -286,14 +286,14 @@ impl Preview {
         context: &Context,
     ) -> Result<(), Failure> {
         let answers = publication.ask(&answer.report, changer).await?;
-        let differs = answers.iter().any(|rule| rule.agrees() == Some(false));
-        answer.report.set_answers(answers);
+        let differs = answers.iter().any(|rule| rule.agrees == Some(false));
+        answer.report.published_rules = answers;
         if differs {
             // The controller evaluates a rule with effect None once, so that it has to be created again.
             publication.clean_up(changer).await?;
             *answer = self.answer(context).await?;
             let answers = publication.ask(&answer.report, changer).await?;
-            answer.report.set_answers(answers);
+            answer.report.published_rules = answers;
         }
         Ok(())
     }

@@ -1,16 +1,14 @@
-//! Tolerations, objects, owners and conditions, as reports write them and as text.
+//! Tolerations, objects and owners, as reports write them and as text.
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::model::{
-    Controller, EvictionCondition, NamespacedName, Operator, Pod, ResourceClaim, Toleration, Uid,
-};
+use crate::model::{Controller, NamespacedName, Operator, Pod, ResourceClaim, Toleration, Uid};
 
 pub use crate::assess::Time;
-pub use crate::assess::taint::{Taint, TaintSource};
+pub use crate::assess::taint::{Condition, Taint, TaintSource};
 
 /// A toleration, with the fields of the API.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -171,34 +169,6 @@ impl From<&Controller> for Owner {
 impl fmt::Display for Owner {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}/{}", self.kind, self.name)
-    }
-}
-
-/// The condition EvictionInProgress of a rule, as the eviction controller has written it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Condition {
-    /// Status of the condition: True, False or Unknown.
-    pub status: String,
-    /// Code set by the eviction controller, such as NoEffect for a rule with effect None.
-    pub reason: String,
-    /// The eviction controller's counts, as text.
-    pub message: String,
-    /// Generation of the rule that the eviction controller observed.
-    pub observed_generation: i64,
-    /// When the status of the condition last changed; null if unknown.
-    pub last_transition_time: Option<Time>,
-}
-
-impl From<&EvictionCondition> for Condition {
-    fn from(condition: &EvictionCondition) -> Self {
-        Self {
-            status: condition.status.clone(),
-            reason: condition.reason.clone(),
-            message: condition.message.clone(),
-            observed_generation: condition.observed_generation,
-            last_transition_time: condition.last_transition.map(Time),
-        }
     }
 }
 

@@ -10,7 +10,7 @@ use super::view::{ImpactReport, Note, Pod};
 use crate::assess::{Finding, Hazard, Outcome};
 use crate::engine::{NotEvicted, Origin, PodImpact, Verdict};
 use crate::naming::duration::{exact_duration, human_duration};
-use crate::naming::phrase::{each_once, first_and_more};
+use crate::naming::phrase::{each_once, few};
 use crate::report::table::{Column, Section, Shown, Table, Tone, first_of, optional};
 
 /// More pods than these are rolled up by workload, and more workloads are counted: with the verdict they fit 24 lines.
@@ -126,7 +126,7 @@ fn monitor_line(monitors: &[&Pod]) -> Option<String> {
         0 => String::new(),
         number => format!(" (evicted: {number})"),
     };
-    (!names.is_empty()).then(|| format!("admin access: {}{evicted}", first_and_more(&names)))
+    (!names.is_empty()).then(|| format!("admin access: {}{evicted}", few(&names)))
 }
 
 fn table(report: &ImpactReport, rows: Rows<'_>, is_rolled_up: bool) -> Table {

@@ -138,7 +138,11 @@ fn messages(taints: &[TaintImpact]) -> Vec<String> {
 
 /// Messages of the controller about each published rule, and if they agree.
 fn published(report: &ImpactReport) -> Vec<String> {
-    report.answers.iter().map(ControllerAnswer::line).collect()
+    report
+        .published_rules
+        .iter()
+        .map(ControllerAnswer::line)
+        .collect()
 }
 
 /// Outcome of a guard, in a line.

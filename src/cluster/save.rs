@@ -126,7 +126,7 @@ impl Destination {
     }
 
     /// The program was interrupted.
-    pub(super) fn stopped(&self) -> SaveError {
+    fn stopped(&self) -> SaveError {
         SaveError::Stopped { file: self.name() }
     }
 
