@@ -1,4 +1,4 @@
-# Written by packaging/ from packaging/release.json; see packaging/README.md.
+# Version, address and dependencies are those of Cargo.toml and Cargo.lock; see packaging/README.md.
 {
   description = "Preview which pods a DRA device taint evicts, when, and at what risk: a kubectl plugin";
 
@@ -32,7 +32,7 @@
           '';
           meta = {
             description = manifest.description;
-            homepage = "https://git.example/kubectl-devicetaint";
+            homepage = manifest.repository;
             license = pkgs.lib.getLicenseFromSpdxId manifest.license;
             mainProgram = "kubectl-devicetaint";
             platforms = systems;

@@ -6,5 +6,5 @@ use kubectl_devicetaint::commands;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
-    commands::run(std::env::args_os()).await.into()
+    commands::run().await.into()
 }

@@ -23,6 +23,7 @@ mod hazard;
 pub mod plan;
 mod replacements;
 pub mod room;
+pub mod taint;
 mod totals;
 
 pub use assessment::{

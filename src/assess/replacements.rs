@@ -12,7 +12,7 @@ use crate::engine::allocator::{
 };
 use crate::engine::{Impact, PodImpact, ProposedTaint};
 use crate::model::{Count, DriverName, Gap, Kind, NamespacedName, Reading, Source};
-use crate::naming::phrase::{counted, few, first_and_more};
+use crate::naming::phrase::{counted, few};
 
 /// So many claims without a replacement are named to people; programs get all.
 const NAMED: usize = 10;
@@ -267,7 +267,7 @@ fn gaps(replacement: &Replacement<'_>, reading: &Reading) -> Vec<Gap> {
     };
     let found = reasons.len();
     let reasons = reasons.into_iter().take(NAMED).map(|(reason, claims)| {
-        let why = format!("{reason} (claim {})", first_and_more(&claims));
+        let why = format!("{reason} (claim {})", few(&claims));
         Gap::of_replacements(&why)
     });
     let more = found.saturating_sub(NAMED);
@@ -452,7 +452,7 @@ impl Sibling {
 
     /// The device and its users, in one line.
     pub fn line(&self) -> String {
-        format!("{}: {}", self.device, first_and_more(&self.all_users()))
+        format!("{}: {}", self.device, few(self.all_users()))
     }
 
     /// True if it is a selected device itself, of which others have shares.
@@ -484,7 +484,7 @@ pub(super) fn beside(siblings: &[Sibling], impact: &PodImpact<'_>) -> Option<Str
         .flat_map(Sibling::all_users);
     let users: BTreeSet<String> = users.collect();
     let users: Vec<String> = users.into_iter().collect();
-    (!users.is_empty()).then(|| format!("hardware shared with {}", first_and_more(&users)))
+    (!users.is_empty()).then(|| format!("hardware shared with {}", few(&users)))
 }
 
 #[cfg(test)]

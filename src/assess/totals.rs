@@ -415,6 +415,7 @@ impl TaintCounts {
 }
 
 /// Facts beyond a pod itself that show the harm of its eviction.
+#[derive(Default)]
 pub struct DisruptionFacts<'a> {
     /// Effect on budgets.
     pub disruption: Disruption<'a>,

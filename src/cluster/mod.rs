@@ -30,7 +30,7 @@ mod write;
 
 pub use crate::wire::Detail;
 pub use client::ApiClient;
-pub use connection::{Connection, ConnectionOptions, DEFAULT_REQUEST_TIMEOUT, Environment};
+pub use connection::{Connection, ConnectionOptions, Environment};
 pub use discovery::{ServedKinds, discover, served_kinds, with_admission};
 pub use error::{ClusterError, Server};
 pub use files::{

@@ -5,18 +5,18 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::context::{self, Context};
-use super::flags::change::{RehearsalArgs, SafetyArgs};
-use super::work::changer::{Changer, recorder, stopped};
+use super::work::changer::{Changer, RehearsalArgs, recorder, stopped};
 use super::work::connect::{failed, manifests, semantics_for};
 use super::work::mutation_context::{MutationContext, by_name};
-use super::work::pipeline::Pipeline;
+use super::work::pipeline::{Pipeline, read_limits};
 use super::work::present::formats;
 use crate::cluster;
 use crate::completion::Values;
 use crate::decide::add::action;
+use crate::decide::approval::SafetyLimits;
 use crate::decide::change_log::DryRun;
 use crate::decide::choice::{
-    Choice, DeviceArguments, DeviceFilterFlags, Purpose, refuse_missing, refuse_unknown_on_node,
+    Choice, DeviceArguments, Purpose, refuse_missing, refuse_unknown_on_node,
 };
 use crate::decide::draft::{RuleAnnotations, with_expiry};
 use crate::decide::identity::with_identities;
@@ -51,7 +51,7 @@ pub(super) struct AddArgs {
     targets: Vec<String>,
 
     #[command(flatten)]
-    filters: DeviceFilterFlags,
+    filters: DeviceArguments,
 
     /// Also select devices that share counters with these, such as the partitions of a GPU
     #[arg(long, help_heading = "Devices", hide_short_help = true)]
@@ -90,7 +90,7 @@ pub(super) struct AddArgs {
     change: RehearsalArgs,
 
     #[command(flatten)]
-    safety: SafetyArgs,
+    safety: SafetyLimits,
 }
 
 const EXAMPLES: &str = "\
@@ -122,7 +122,7 @@ impl AddArgs {
             Some(self.annotations.drafts(&choice, manifests)?)
         };
         // Reports are read first: errors in a file need no cluster.
-        let safety = self.safety.prepare()?;
+        let safety = read_limits(&self.safety)?;
         let dry_run = self.change.dry_run();
         let source = self.change.source()?;
         if let Some(drafts) = &named
@@ -300,14 +300,10 @@ impl AddArgs {
     /// Device arguments of the command line.
     fn typed(&self) -> DeviceArguments {
         DeviceArguments {
-            arguments: self.targets.clone(),
             all_devices: Some(self.all_devices),
-            filters: DeviceFilterFlags {
-                with_partitions: self.with_partitions,
-                ..self.filters.clone()
-            },
-            rules: Vec::new(),
+            with_partitions: self.with_partitions,
             filenames: self.filename.clone(),
+            ..self.filters.with(&self.targets)
         }
     }
 

@@ -10,17 +10,15 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use super::context::{Context, Surroundings};
-use super::flags::connection::{ConnectionArgs, repeated};
 use super::{
     add, complete, dedicate, deescalate, describe, devices, drain, escalate, explain, help, list,
     make_room, plan, podresources, preview, react, remove, restore, signal, snapshot, tolerations,
     undedicate, version, wait,
 };
-use crate::cluster::Purpose;
-use crate::completion::{Known, Request};
+use crate::cluster::{ConnectionOptions, Purpose};
 use crate::error::{ExitStatus, Failure};
-use crate::naming::phrase::{advice, each_once, few, flag_advice, nearest};
-use crate::output::{Printer, Repeated};
+use crate::naming::phrase::{advice, each_once, flag_advice, nearest};
+use crate::output::Printer;
 
 /// Taint DRA devices safely: preview which pods are evicted, when, and at what risk
 ///
@@ -39,7 +37,7 @@ pub struct Cli {
     command: Command,
 
     #[command(flatten)]
-    connection: ConnectionArgs,
+    connection: ConnectionOptions,
 }
 
 const EXAMPLES: &str = "\
@@ -83,35 +81,28 @@ enum Command {
 
 /// Runs the program and says how it ended; failures are printed already.
 ///
-/// `arguments` begins with the name the program was called by.
-pub async fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
-    let arguments: Vec<OsString> = arguments.into_iter().collect();
+/// The arguments begin with the name the program was called by.
+pub async fn run() -> ExitStatus {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
     let surroundings = Surroundings::view();
     // Before anything is parsed: a command that is still being typed is none yet.
-    if let Some(request) = Request::new(&arguments, surroundings.said_by_a_shell()) {
-        let answer = request.begin(definition(None));
-        let known = match answer.wanted() {
-            Some(values) => {
-                complete::view(values, request.before(), definition(None), &surroundings).await
-            }
-            None => Known::default(),
-        };
-        let text = answer.finish(known);
+    if surroundings.completes(arguments.first(), arguments.get(1))
+        && let Some(text) = complete::complete(&arguments, &definition(None), &surroundings).await
+    {
         // A user who presses TAB has not asked for an error.
         let _ = surroundings.plain_printer().emit(&text);
         return ExitStatus::Success;
     }
-    let (cli, repeated) = match parse(&arguments) {
-        Ok(parsed) => parsed,
-        Err(error) => return explain(&error, &surroundings.plain_printer()),
-    };
     let Cli {
         command,
         connection,
-    } = cli;
+    } = match parse(&arguments) {
+        Ok(parsed) => parsed,
+        Err(error) => return explain(&error, &surroundings.plain_printer()),
+    };
     // Ignored, it would look as if no other namespace were affected.
     let is_narrowed = connection.narrowing_namespace().is_some() && !command.takes_namespace();
-    let context = Context::new(&surroundings, connection, repeated, command.purpose());
+    let context = Context::new(&surroundings, connection, command.purpose());
     let done = if is_narrowed {
         Err(Failure::usage(
             "--namespace applies only to `devices`, `explain`, `make-room` and `podresources list`",
@@ -211,13 +202,7 @@ impl Command {
 /// Runs the command that `arguments` are, without the program's name, in a context that is there.
 #[cfg(test)]
 pub(super) async fn run_in(arguments: &[&str], context: &Context) -> Result<ExitStatus, Failure> {
-    parse(&named(arguments))?.0.command.run(context).await
-}
-
-/// The flags of `arguments`, which are without the program's name, that printed commands repeat.
-#[cfg(test)]
-pub(super) fn repeated_by(arguments: &[&str]) -> Repeated {
-    parse(&named(arguments)).expect("a command").1
+    parse(&named(arguments))?.command.run(context).await
 }
 
 #[cfg(test)]
@@ -252,18 +237,15 @@ pub fn command() -> clap::Command {
     Cli::command().bin_name("kubectl devicetaint")
 }
 
-/// Parsed arguments, and those flags that printed commands repeat.
-fn parse(arguments: &[OsString]) -> Result<(Cli, Repeated), clap::Error> {
-    let mut program = definition(arguments.first());
-    // Only a built definition has the flags of every command in each of them, which `repeated` asks for.
-    program.build();
+/// Parsed arguments.
+fn parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
+    let program = definition(arguments.first());
     refuse_repeated_context(&program, arguments)?;
     let matches = program
         .clone()
         .try_get_matches_from(arguments)
         .map_err(|error| by_meaning(error, &program))?;
-    let cli = Cli::from_arg_matches(&matches)?;
-    Ok((cli, repeated(&program, &matches)))
+    Cli::from_arg_matches(&matches)
 }
 
 /// Refuses a second `--context`: clap takes the last one when one stands before the subcommand and one behind it.
@@ -290,10 +272,9 @@ fn by_meaning(mut error: clap::Error, program: &clap::Command) -> clap::Error {
     let is_flag = error.kind() == ErrorKind::UnknownArgument;
     let command = text(ContextKind::InvalidSubcommand);
     let flag = text(ContextKind::InvalidArg).filter(|_| is_flag);
-    let suggested = text(ContextKind::SuggestedArg);
     let tip = match (&command, &flag) {
         (Some(word), _) => advice(word),
-        (None, Some(flag)) => flag_of_others(flag, suggested.as_deref(), program),
+        (None, Some(flag)) => flag_advice(flag).map(str::to_owned),
         (None, None) => None,
     };
     // No value begins with a dash: `-- --flag` would be the next error.
@@ -313,30 +294,6 @@ fn by_meaning(mut error: clap::Error, program: &clap::Command) -> clap::Error {
         }
     }
     error
-}
-
-/// Names the commands that have the flag which another command does not know, unless it is the beginning of a flag that
-/// this one has.
-fn flag_of_others(flag: &str, suggested: Option<&str>, program: &clap::Command) -> Option<String> {
-    if let Some(advice) = flag_advice(flag) {
-        return Some(advice.to_owned());
-    }
-    let has = |command: &clap::Command, long: &str| {
-        let mut arguments = command.get_arguments();
-        arguments.any(|argument| !argument.is_hide_set() && argument.get_long() == Some(long))
-    };
-    let is_own = |own: &str| {
-        let is_global = |it: &clap::Arg| it.get_long() == own.strip_prefix("--");
-        own.starts_with(flag) && !program.get_arguments().any(is_global)
-    };
-    if suggested.is_some_and(is_own) {
-        return None;
-    }
-    let long = flag.strip_prefix("--")?;
-    let commands = program.get_subcommands();
-    let commands = commands.filter(|it| !it.is_hide_set() && has(it, long));
-    let names: Vec<String> = commands.map(|it| it.get_name().to_owned()).collect();
-    (!names.is_empty()).then(|| format!("commands with this flag: {}", few(&names)))
 }
 
 /// The commands that are spelled like `word`, as help names them. A hidden alias that is spelled like it

@@ -8,21 +8,35 @@ use std::time::Duration;
 use clap::{ArgMatches, FromArgMatches};
 
 use super::context::Surroundings;
-use super::flags::connection::ConnectionArgs;
 use super::work::connect::read_files;
 use crate::cluster::{
     self, ApiClient, ClusterError, Connection, ConnectionOptions, Environment, Silent, discover,
     read_names,
 };
-use crate::completion::{Known, Values};
+use crate::completion::{Known, Request, Values};
 use crate::error::Failure;
 use crate::model::Kind;
 
 /// Time limit for reading names; without them the word is completed from what clap knows.
 const PATIENCE: Duration = Duration::from_millis(1500);
 
+/// Text with the words that the word being typed can become; absent if the arguments complete none.
+pub(super) async fn complete(
+    arguments: &[OsString],
+    definition: &clap::Command,
+    surroundings: &Surroundings,
+) -> Option<String> {
+    let request = Request::new(arguments, surroundings.said_by_a_shell())?;
+    let answer = request.begin(definition.clone());
+    let known = match answer.wanted() {
+        Some(values) => view(values, request.before(), definition.clone(), surroundings).await,
+        None => Known::default(),
+    };
+    Some(answer.finish(known))
+}
+
 /// Known values for a word of that sort behind the words `before`, after at most [`PATIENCE`].
-pub(super) async fn view(
+async fn view(
     values: Values,
     before: &[OsString],
     definition: clap::Command,
@@ -53,7 +67,7 @@ async fn names(
         let reading = read_files(&files, cluster::read).await?;
         return Ok(Known::from(reading.snapshot));
     }
-    let options = ConnectionArgs::from_arg_matches(matches).map(ConnectionOptions::from);
+    let options = ConnectionOptions::from_arg_matches(matches);
     let options = ConnectionOptions {
         request_timeout: Some(PATIENCE),
         ..options.unwrap_or_default()

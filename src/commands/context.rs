@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::IsTerminal;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 
-use super::flags::connection::ConnectionArgs;
 use crate::cluster::{self, ApiClient, ConnectionOptions, Purpose};
-use crate::completion::Said;
+use crate::completion::{COMMAND, KUBECTL_NAME, Said};
 use crate::decide::change_log::ChangeLog;
-use crate::output::{Environment, Printer, Repeated};
+use crate::output::{Environment, Printer};
 use crate::report::metadata::Cluster;
 use crate::report::wait::WaitReport;
 
@@ -80,6 +80,14 @@ impl Surroundings {
         Self { variables, streams }
     }
 
+    /// True if a shell or kubectl asks which words an argument can become, by the names of program and command.
+    pub(super) fn completes(&self, program: Option<&OsString>, command: Option<&OsString>) -> bool {
+        let program = program.map(Path::new).and_then(Path::file_stem);
+        self.variables.contains_key(COMPLETED_SHELL)
+            || program.is_some_and(|name| name == KUBECTL_NAME)
+            || command.is_some_and(|name| name == COMMAND)
+    }
+
     /// Variables set by the shell script that asks for completion.
     pub(super) fn said_by_a_shell(&self) -> Said<'_> {
         let variable = |name| self.variables.get(name).map(OsString::as_os_str);
@@ -114,8 +122,6 @@ pub(super) struct Context {
     pub(super) connection: ConnectionOptions,
     /// The namespace given, if it was one.
     pub(super) namespace: Option<String>,
-    /// Detail logged of each request; 0 for none.
-    pub(super) verbosity: u8,
     pub(super) environment: cluster::Environment,
     /// Changes of the command, for the message after an interruption.
     pub(super) log: ChangeLog,
@@ -134,8 +140,7 @@ pub(super) struct Context {
 impl Context {
     pub(super) fn new(
         surroundings: &Surroundings,
-        args: ConnectionArgs,
-        repeated: Repeated,
+        connection: ConnectionOptions,
         purpose: Option<Purpose>,
     ) -> Self {
         let streams = &surroundings.streams;
@@ -143,18 +148,17 @@ impl Context {
         environment.stdin_is_terminal = std::io::stdin().is_terminal();
         Self {
             width: streams.width,
-            namespace: args.narrowing_namespace().map(str::to_owned),
-            verbosity: args.verbosity,
+            namespace: connection.narrowing_namespace().map(str::to_owned),
             // Questions are printed on stderr and answered on stdin: who redirects one of them does not see
             // or answer them.
             interactive: environment.stdin_is_terminal && streams.stderr_is_terminal,
             environment,
             run: cluster::run_uid(),
             ..Self::plain(
-                Printer::standard(streams).repeating(repeated),
+                Printer::standard(streams),
                 ConnectionOptions {
                     purpose,
-                    ..args.into()
+                    ..connection
                 },
             )
         }
@@ -167,7 +171,6 @@ impl Context {
             width: None,
             connection,
             namespace: None,
-            verbosity: 0,
             environment: cluster::Environment::default(),
             log: ChangeLog::default(),
             run: None,

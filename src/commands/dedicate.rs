@@ -7,8 +7,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::context::Context;
-use super::flags::change::RehearsalArgs;
-use super::work::changer::{recorder, stopped};
+use super::work::changer::{RehearsalArgs, recorder, stopped};
 use super::work::connect::failed;
 use super::work::dedication::{DedicationObjects, with_policies};
 use super::work::mutation_context::MutationContext;
@@ -19,9 +18,7 @@ use crate::cluster::{TrialResult, WriteMode, preferred_version, user_name};
 use crate::completion::Values;
 use crate::decide::approval::{Approval, ImpactLimit};
 use crate::decide::change_log::{DryRun, RuleGoal};
-use crate::decide::choice::{
-    self, Choice, ChoiceBasis, DeviceArguments, DeviceFilterFlags, refuse_unmatched,
-};
+use crate::decide::choice::{self, Choice, ChoiceBasis, DeviceArguments, refuse_unmatched};
 use crate::decide::dedication::{
     DesiredObject, KINDS, NamespaceFact, Namespaces, Step, Terms, findings, full_name,
     other_dedication, refuse_overlap, refuse_shared_counters,
@@ -58,8 +55,8 @@ const LISTED: usize = 20;
 /// If the command is interrupted, run it again: it creates what is missing. With other namespaces, it changes the
 /// policies.
 ///
-/// `--dry-run=client -o yaml` prints the objects in this order, for `kubectl diff -f -` or `kubectl apply -f -`. It
-/// checks nothing; `--dry-run=server` makes all checks.
+/// `--dry-run=client -o yaml` prints the objects in this order, for `kubectl diff -f -` or `kubectl apply -f -`.
+/// `--dry-run=server` makes all checks.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES, group = ArgGroup::new("namespaces").required(true).args(["to", "namespace_selector"]))]
 pub(super) struct DedicateArgs {
@@ -169,10 +166,7 @@ impl DedicateArgs {
     fn choice(&self, terms: &Terms) -> Result<Choice, Failure> {
         let typed = DeviceArguments {
             arguments: self.targets.clone(),
-            filters: DeviceFilterFlags {
-                with_partitions: self.with_partitions,
-                ..DeviceFilterFlags::default()
-            },
+            with_partitions: self.with_partitions,
             ..DeviceArguments::default()
         };
         let choice = Choice::parse(&typed, choice::Purpose::Choose)?;

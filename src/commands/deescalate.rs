@@ -11,9 +11,9 @@ use jiff::Timestamp;
 use tokio::time::{Instant, sleep};
 
 use super::context::Context;
-use super::flags::change::{ChangeArgs, ReportArgs};
-use super::flags::selection::RuleArgs;
-use super::work::changer::{Changer, Recorder, is_about_one_rule, recorder, reported, stopped};
+use super::work::changer::{
+    ChangeArgs, Changer, Recorder, ReportArgs, is_about_one_rule, recorder, reported, stopped,
+};
 use super::work::connect::{Live, connect_client, failed, semantics_for};
 use super::work::mutation_context::{MutationContext, by_name, selected_on, selected_rules};
 use crate::cluster::{ApiClient, Rules, ServedKinds, discover, user_name};
@@ -21,7 +21,7 @@ use crate::decide::change_log::{RuleGoal, RuleOutcome, RuleResult};
 use crate::decide::chooser::no_such_rule;
 use crate::decide::exit_status::of_parts;
 use crate::decide::owner::set_back;
-use crate::decide::{Chooser, RuleChoice, RulePatch, SelectedRules};
+use crate::decide::{Chooser, RuleArguments, RuleChoice, RulePatch, SelectedRules};
 use crate::engine::settle::is_observed;
 use crate::engine::{ProposedTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
@@ -37,7 +37,7 @@ use crate::report::rule_lifecycle::{DowngradeImpact, DowngradeObservation, downg
 #[command(after_help = EXAMPLES)]
 pub(super) struct DeescalateArgs {
     #[command(flatten)]
-    rules: RuleArgs,
+    rules: RuleArguments,
 
     /// New effect
     #[arg(long, value_enum, value_name = "None|NoSchedule")]
@@ -57,10 +57,10 @@ pub(super) struct DeescalateArgs {
 const EXAMPLES: &str = "\
 Examples:
   # Stop evictions now
-  kubectl devicetaint deescalate drain-node-7 --to None
+  kubectl devicetaint deescalate maintenance-node-7 --to None
 
   # Stop evictions, but block new pods
-  kubectl devicetaint deescalate drain-node-7 --to NoSchedule
+  kubectl devicetaint deescalate maintenance-node-7 --to NoSchedule
 
   # Select the rule by its device and taint key
   kubectl devicetaint deescalate gpu.example.com/node-7/gpu-0 \\
@@ -121,7 +121,7 @@ impl DeescalateArgs {
         recorder: Recorder<'_>,
         context: &Context,
     ) -> Result<ExitStatus, Failure> {
-        let choice = self.rules.choice()?;
+        let choice = RuleChoice::parse(&self.rules)?;
         let reached = reach(choice.without_hardware(), context).await?;
         // The user's name is only a note, for which lowering the effect must not wait.
         let user = tokio::time::timeout(PATIENCE, user_name(&reached.client));

@@ -1,7 +1,6 @@
 //! `describe`: all about some rules.
 
 use super::context::Context;
-use super::flags::selection::RuleArgs;
 use super::work::cluster_view::{ClusterView, Pods};
 use super::work::connect::{Live, Source};
 use super::work::mutation_context::resolved;
@@ -10,6 +9,7 @@ use super::work::present::{OutputArgs, present};
 use crate::assess::ReportCompleteness;
 use crate::cluster::{ClusterError, Detail, ReadResult, eviction_events, rule_events};
 use crate::decide::identity::other_hardware;
+use crate::decide::{RuleArguments, RuleChoice};
 use crate::engine::inventory::pods_beside;
 use crate::engine::rule_lifecycle::{PendingEviction, pending_evictions};
 use crate::engine::termination_blocker::Publishers;
@@ -27,7 +27,7 @@ use crate::report::remaining_pods::events_about;
 #[command(after_help = EXAMPLES)]
 pub(super) struct DescribeArgs {
     #[command(flatten)]
-    rules: RuleArgs,
+    rules: RuleArguments,
 
     #[command(flatten)]
     source: Source,
@@ -39,7 +39,7 @@ pub(super) struct DescribeArgs {
 const EXAMPLES: &str = "\
 Examples:
   # Why has the eviction not finished?
-  kubectl devicetaint describe drain-node-7
+  kubectl devicetaint describe maintenance-node-7
 
   # The rule that taints exactly this device with this key
   kubectl devicetaint describe gpu.example.com/node-7/gpu-0 \\
@@ -47,7 +47,7 @@ Examples:
 
 pub(super) async fn run(args: DescribeArgs, context: &Context) -> Result<ExitStatus, Failure> {
     // Errors in the arguments are found before the cluster is asked.
-    let choice = args.rules.choice()?;
+    let choice = RuleChoice::parse(&args.rules)?;
     let view = ClusterView::open(&args.source, context, Detail::Names).await?;
     // Rules that cannot be read end the command before devices are read for the choice.
     view.rules()?;

@@ -6,9 +6,7 @@ use super::work::connect::Source;
 use super::work::present::{OutputArgs, present};
 use crate::cluster::Detail;
 use crate::completion::Values;
-use crate::decide::choice::{
-    self, Choice, DeviceArguments, DeviceFilterFlags, refuse_unknown_columns,
-};
+use crate::decide::choice::{self, Choice, DeviceArguments, refuse_unknown_columns};
 use crate::decide::explain_targets::ListFilter;
 use crate::engine;
 use crate::error::{ExitStatus, Failure};
@@ -32,7 +30,7 @@ pub(super) struct DevicesArgs {
     devices: Vec<String>,
 
     #[command(flatten)]
-    filters: DeviceFilterFlags,
+    filters: DeviceArguments,
 
     /// List every device of every driver
     #[arg(long, help_heading = "Devices", hide_short_help = true)]
@@ -138,13 +136,9 @@ impl DevicesArgs {
     /// The selected devices; `None` for all.
     fn choice(&self) -> Result<Option<Choice>, Failure> {
         let typed = DeviceArguments {
-            arguments: self.devices.clone(),
             all_devices: Some(self.all_devices),
-            filters: DeviceFilterFlags {
-                skips_errors: Some(self.skip_errors),
-                ..self.filters.clone()
-            },
-            ..DeviceArguments::default()
+            skips_errors: Some(self.skip_errors),
+            ..self.filters.with(&self.devices)
         };
         if typed.is_empty() {
             return Ok(None);

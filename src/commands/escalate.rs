@@ -3,13 +3,15 @@
 use clap::ValueEnum;
 
 use super::context::Context;
-use super::flags::change::{RehearsalArgs, ReportArgs, SafetyArgs, WaitingArgs};
-use super::flags::selection::RuleArgs;
-use super::work::changer::{Changer, Recorder, recorder, reported, stopped};
+use super::work::changer::{
+    Changer, Recorder, RehearsalArgs, ReportArgs, recorder, reported, stopped,
+};
 use super::work::mutation_context::MutationContext;
-use super::work::pipeline::Pipeline;
+use super::work::pipeline::{Pipeline, read_limits};
+use super::work::wait::WaitingArgs;
+use crate::decide::approval::SafetyLimits;
 use crate::decide::proposal::{ProposedRule, escalate, escalates_again, escalation};
-use crate::decide::{Proposal, RuleChoice, RulePatch};
+use crate::decide::{Proposal, RuleArguments, RuleChoice, RulePatch};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect};
 
@@ -27,7 +29,7 @@ use crate::model::{DeviceTaintRule, Effect};
 #[command(after_help = EXAMPLES)]
 pub(super) struct EscalateArgs {
     #[command(flatten)]
-    rules: RuleArgs,
+    rules: RuleArguments,
 
     /// New effect
     #[arg(
@@ -48,21 +50,21 @@ pub(super) struct EscalateArgs {
     report: ReportArgs,
 
     #[command(flatten)]
-    safety: SafetyArgs,
+    safety: SafetyLimits,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   # Preview the evictions, confirm them, and wait until the pods are gone
-  kubectl devicetaint escalate drain-node-7 --to NoExecute --wait --timeout 10m
+  kubectl devicetaint escalate maintenance-node-7 --to NoExecute --wait --timeout 10m
 
   # Select the rule by its device and taint key
   kubectl devicetaint escalate gpu.example.com/node-7/gpu-0 \\
     example.com/maintenance --to NoSchedule
 
   # In a script: evict no more than the report shows
-  kubectl devicetaint preview --rule drain-node-7 -o json > report.json
-  kubectl devicetaint escalate drain-node-7 --to NoExecute \\
+  kubectl devicetaint preview --rule maintenance-node-7 -o json > report.json
+  kubectl devicetaint escalate maintenance-node-7 --to NoExecute \\
     --yes --expect report.json --wait";
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -97,8 +99,8 @@ impl EscalateArgs {
         context: &Context,
     ) -> Result<ExitStatus, Failure> {
         // Errors in the arguments are found before the cluster is asked.
-        let choice = self.rules.choice()?;
-        let safety = self.safety.prepare()?;
+        let choice = RuleChoice::parse(&self.rules)?;
+        let safety = read_limits(&self.safety)?;
         let (mutation, proposal) = Box::pin(self.prepare(&choice, context)).await?;
         let mut changer = Changer::new(mutation.writable_rules(), recorder);
         let pipeline = Pipeline {

@@ -1,6 +1,6 @@
 //! `explain`: the reasons for a verdict, link by link.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::context::Context;
 use super::work::cluster_view::{ClusterView, Pods};
@@ -9,26 +9,23 @@ use super::work::present::{OutputArgs, present};
 use crate::cluster::{Detail, NodeDetail, PodQuery, PodQueryResult};
 use crate::completion::Values;
 use crate::decide::choice::{
-    Choice, DeviceArguments, DeviceFilterFlags, Purpose, assumed_taint, devices_with, no_device,
-    refuse_unmatched,
+    Choice, DeviceArguments, Purpose, assumed_taint, devices_with, no_device, refuse_unmatched,
 };
 use crate::decide::explain_targets::{
-    ExplainTargets, no_such_pod, pods_denied, the_claim, the_one, unused_claim,
+    ExplainTargets, no_such_pod, the_claim, the_one, unused_claim,
 };
 use crate::decide::version::require_predictions;
 use crate::engine::explain::related_claims;
 use crate::engine::{ProposedTaint, claim_names};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{
-    ClaimSource, DeviceId, DeviceSelector, Gap, Kind, Namespace, NamespacedName, ObjectName, Pod,
-    PodClaim, ResourceClaim, Snapshot,
+    ClaimSource, DeviceId, DeviceSelector, Namespace, NamespacedName, ObjectName, Pod, PodClaim,
+    ResourceClaim, Snapshot,
 };
 use crate::naming::Subject;
 use crate::naming::rule::TypedName;
 use crate::report::Explanation;
-use crate::report::explain::{
-    Explained, explain_device, explain_pod, explain_pod_without_claims, explain_unread_pod,
-};
+use crate::report::explain::{Explained, explain_device, explain_pod, explain_pod_without_claims};
 
 /// Explain why a pod is evicted or pending, or what uses a device
 ///
@@ -57,7 +54,7 @@ pub(super) struct ExplainArgs {
     targets: Vec<String>,
 
     #[command(flatten)]
-    filters: DeviceFilterFlags,
+    filters: DeviceArguments,
 
     /// Existing rule, by name; effect None is treated as NoExecute; repeatable
     #[arg(long, value_name = "NAME", help_heading = "Devices", add = Values::Rules)]
@@ -90,8 +87,8 @@ Examples:
 struct ExplainedObjects {
     pods: Vec<Pod>,
     devices: Vec<DeviceId>,
-    /// Pods without claims, and pods that may not be read with the reason, by name.
-    others: BTreeMap<NamespacedName, Option<String>>,
+    /// Pods without claims, by name.
+    without_claims: BTreeSet<NamespacedName>,
 }
 
 impl ExplainArgs {
@@ -188,13 +185,8 @@ impl ExplainedObjects {
                 self.pods.push(pod);
             }
             (PodQueryResult::WithoutClaims, Some(whole)) => {
-                self.others.insert(whole, None);
+                self.without_claims.insert(whole);
             }
-            (PodQueryResult::Denied(why), Some(whole)) => {
-                view.reading.gaps.push(Gap::of(Kind::Pod, &why));
-                self.others.insert(whole, Some(why));
-            }
-            (PodQueryResult::Denied(why), None) => return Err(pods_denied(why)),
             (PodQueryResult::WithoutClaims, None) | (PodQueryResult::Gone, _) => {
                 return Err(no_such_pod(namespace, name, &view.reading));
             }
@@ -224,7 +216,6 @@ impl ExplainedObjects {
                 self.pods.extend(pods);
                 Ok(())
             }
-            PodQueryResult::Denied(why) => Err(pods_denied(why)),
             PodQueryResult::These(..) | PodQueryResult::WithoutClaims | PodQueryResult::Gone => {
                 Err(unused_claim(name, &view.reading))
             }
@@ -289,10 +280,8 @@ fn explain(
     let mut explained: Vec<_> = pods
         .map(|pod| explain_pod(pod, hypothesis, &basis))
         .collect();
-    explained.extend(found.others.iter().map(|(name, denied)| match denied {
-        None => explain_pod_without_claims(name),
-        Some(why) => explain_unread_pod(name, why, &basis),
-    }));
+    let without_claims = found.without_claims.iter();
+    explained.extend(without_claims.map(explain_pod_without_claims));
     for id in &found.devices {
         let one = explain_device(id, hypothesis, &basis);
         explained.push(one.ok_or_else(|| {

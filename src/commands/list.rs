@@ -6,15 +6,14 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::context::Context;
-use super::flags::selection::RuleArgs;
 use super::work::cluster_view::ClusterView;
 use super::work::connect::Source;
 use super::work::mutation_context::resolved;
 use super::work::present::{OutputArgs, present};
 use crate::assess::ReportCompleteness;
 use crate::cluster::Detail;
-use crate::decide::RuleChoice;
 use crate::decide::identity::on_other_hardware;
+use crate::decide::{RuleArguments, RuleChoice};
 use crate::engine::ProposedTaint;
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;
@@ -36,7 +35,7 @@ use crate::report::rules::{RuleList, rows};
 #[command(after_help = EXAMPLES)]
 pub(super) struct ListArgs {
     #[command(flatten)]
-    rules: RuleArgs,
+    rules: RuleArguments,
 
     /// Only expired rules (see `add --expires`)
     #[arg(long)]

@@ -1,15 +1,14 @@
 //! `make-room`: evicts pods so that a pod that waits for devices gets theirs.
 
 use super::context::Context;
-use super::flags::change::{RehearsalArgs, ReportArgs, SafetyArgs};
 use super::signal::{Signals, interrupted, stoppable_by};
-use super::work::changer::{Changer, Recorder, recorder, reported};
+use super::work::changer::{Changer, Recorder, RehearsalArgs, ReportArgs, recorder, reported};
 use super::work::connect::failed;
 use super::work::make_room::{
     Preparation, Prepared, RoomEvictions, RoomRequest, remove_left, until_scheduled,
 };
 use super::work::mutation_context::{MutationContext, by_name};
-use super::work::pipeline::Pipeline;
+use super::work::pipeline::{Pipeline, read_limits};
 use crate::decide::approval::SafetyLimits;
 use crate::decide::change_log::DryRun;
 use crate::decide::make_room::{RoomEnd, RoomOptions, RoomRun, room_target, with_removal};
@@ -52,7 +51,7 @@ pub(super) struct MakeRoomArgs {
     report: ReportArgs,
 
     #[command(flatten)]
-    safety: SafetyArgs,
+    safety: SafetyLimits,
 }
 
 const EXAMPLES: &str = "\
@@ -84,7 +83,7 @@ impl MakeRoomArgs {
         context: &Context,
     ) -> Result<ExitStatus, Failure> {
         // Errors of flags are found before the cluster is read.
-        let safety = self.safety.prepare()?;
+        let safety = read_limits(&self.safety)?;
         let request = self.request(safety.yes, context)?;
         // From before anything is changed, so that a signal meanwhile still has the rules removed.
         let mut signals = Signals::listen_for_hangup();

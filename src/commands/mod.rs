@@ -1,9 +1,8 @@
 //! Subcommands, one module each.
 //!
 //! One file a subcommand: `XArgs`, which is its command line and its help, and `run`, which gathers the
-//! inputs, asks the engine, and presents a report. `flags` are the command-line flags that several of them
-//! share, `work` their shared actions. The only place that sees more than two layers, and the only one that
-//! reads the environment.
+//! inputs, asks the engine, and presents a report. `work` has what several of them share: actions, and the flags of these.
+//! The only place that sees more than two layers, and the only one that reads the environment.
 
 #![allow(
     rustdoc::broken_intra_doc_links,
@@ -19,10 +18,8 @@ mod deescalate;
 mod describe;
 mod devices;
 mod drain;
-mod drains;
 mod escalate;
 mod explain;
-mod flags;
 mod help;
 mod list;
 mod make_room;

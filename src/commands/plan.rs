@@ -6,14 +6,13 @@ use std::num::NonZeroUsize;
 use super::context::Context;
 use super::work::cluster_view::ClusterView;
 use super::work::connect::Source;
-use super::work::drain::leaving;
 use super::work::present::{OutputArgs, present};
 use crate::assess::plan::proposed_taints;
 use crate::assess::{self, PlanUnit};
 use crate::cluster::NodeDetail;
 use crate::completion::Values;
-use crate::decide::choice::{self, Choice, DeviceArguments, DeviceFilterFlags, refuse_unmatched};
-use crate::decide::drain::{IncludedClass, drain_replacements, pods_of, unplaced};
+use crate::decide::choice::{self, Choice, DeviceArguments, refuse_unmatched};
+use crate::decide::drain::{IncludedClass, drain_replacements, leaving, pods_of, unplaced};
 use crate::decide::plan::{PlanSize, drain_command, drain_taint, plan_units, refuse_unread};
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceId;
@@ -63,7 +62,7 @@ pub(super) struct PlanArgs {
     no_headers: bool,
 
     #[command(flatten)]
-    filters: DeviceFilterFlags,
+    filters: DeviceArguments,
 
     #[command(flatten)]
     source: Source,
@@ -97,7 +96,7 @@ impl PlanArgs {
         if self.exclude.is_empty() {
             return Ok(None);
         }
-        let excluded = parse(&DeviceFilterFlags::default().with(&self.exclude));
+        let excluded = parse(&DeviceArguments::default().with(&self.exclude));
         let excluded = excluded.map_err(|failure| failure.context("--exclude"))?;
         Ok(Some(excluded))
     }

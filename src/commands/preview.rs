@@ -9,7 +9,6 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 use super::context::Context;
-use super::flags::change::parse_guard;
 use super::signal::Signals;
 use super::work::changer::{Changer, Lines, Recorder, stopped};
 use super::work::cluster_view::{ClusterView, Disruption, ViewWarnings};
@@ -21,7 +20,7 @@ use crate::cluster::{Rules, StoredRule};
 use crate::completion::Values;
 use crate::decide::approval::SafetyLimits;
 use crate::decide::change_log::{DryRun, held};
-use crate::decide::choice::{Choice, DeviceArguments, DeviceFilterFlags, Purpose, refuse_missing};
+use crate::decide::choice::{Choice, DeviceArguments, Purpose, refuse_missing};
 use crate::decide::publish::{
     self, ControllerAnswer, check_preview, previews, publication, removed_meanwhile, what_stays,
     with_what_is_left,
@@ -48,7 +47,7 @@ pub(super) struct PreviewArgs {
     targets: Vec<String>,
 
     #[command(flatten)]
-    filters: DeviceFilterFlags,
+    filters: DeviceArguments,
 
     /// Skip devices for which --where cannot be evaluated
     #[arg(long, help_heading = "Devices", hide_short_help = true)]
@@ -77,7 +76,7 @@ pub(super) struct PreviewArgs {
     /// Exit with code 4 if this is true: 'pods.evicted>20'
     ///
     /// An unknown value counts as true. Repeatable; signals: `help guards`.
-    #[arg(long, value_name = "GUARD", value_parser = parse_guard, help_heading = "Guards")]
+    #[arg(long, value_name = "GUARD", help_heading = "Guards")]
     abort_if: Vec<Guard>,
 
     /// Create rules with effect None; compare the controller's count
@@ -129,7 +128,7 @@ Examples:
     | xargs -L1 kubectl get
 
   # A rule with effect None: fail if NoExecute would evict more than 20 pods
-  kubectl devicetaint preview --rule drain-node-7 --abort-if 'pods.evicted>20'";
+  kubectl devicetaint preview --rule maintenance-node-7 --abort-if 'pods.evicted>20'";
 
 /// A preview, before anything is read of a cluster.
 struct Preview {
@@ -149,15 +148,12 @@ impl PreviewArgs {
     /// The selected devices and their taint.
     fn choice(&self) -> Result<Choice, Failure> {
         let typed = DeviceArguments {
-            arguments: self.targets.clone(),
             all_devices: Some(self.all_devices),
-            filters: DeviceFilterFlags {
-                skips_errors: Some(self.skip_errors),
-                with_partitions: self.with_partitions,
-                ..self.filters.clone()
-            },
+            skips_errors: Some(self.skip_errors),
+            with_partitions: self.with_partitions,
             rules: self.rule.clone(),
             filenames: self.filename.clone(),
+            ..self.filters.with(&self.targets)
         };
         Choice::parse(&typed, Purpose::Assess)
     }
@@ -274,7 +270,7 @@ impl Preview {
         let status = self.present(&answer.report, answer.view.view_warnings(), context)?;
         left?;
         let report = &answer.report;
-        publish::check(&report.answers, &report.assessment.facts, PATIENCE)?;
+        publish::check(&report.published_rules, &report.assessment.facts, PATIENCE)?;
         Ok(status)
     }
 
@@ -290,14 +286,14 @@ impl Preview {
         context: &Context,
     ) -> Result<(), Failure> {
         let answers = publication.ask(&answer.report, changer).await?;
-        let differs = answers.iter().any(|rule| rule.agrees() == Some(false));
-        answer.report.set_answers(answers);
+        let differs = answers.iter().any(|rule| rule.agrees == Some(false));
+        answer.report.published_rules = answers;
         if differs {
             // The controller evaluates a rule with effect None once, so that it has to be created again.
             publication.clean_up(changer).await?;
             *answer = self.answer(context).await?;
             let answers = publication.ask(&answer.report, changer).await?;
-            answer.report.set_answers(answers);
+            answer.report.published_rules = answers;
         }
         Ok(())
     }

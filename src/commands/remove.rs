@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::context::Context;
-use super::flags::change::{ChangeArgs, ReportArgs};
-use super::flags::selection::RuleArgs;
-use super::work::changer::{Changer, Recorder, recorder, reported, stopped};
+use super::work::changer::{
+    ChangeArgs, Changer, Recorder, ReportArgs, recorder, reported, stopped,
+};
 use super::work::connect::{Live, connect};
 use super::work::mutation_context::{MutationContext, selected_on};
 use super::work::pipeline::approve_deletion;
@@ -33,7 +33,7 @@ use crate::report::rule_lifecycle::release_lines;
 #[command(after_help = EXAMPLES)]
 pub(super) struct RemoveArgs {
     #[command(flatten)]
-    rules: RuleArgs,
+    rules: RuleArguments,
 
     /// Expired rules
     #[arg(long)]
@@ -70,7 +70,7 @@ pub(super) struct RemoveArgs {
 const EXAMPLES: &str = "\
 Examples:
   # By name
-  kubectl devicetaint remove drain-node-7
+  kubectl devicetaint remove maintenance-node-7
 
   # By device and taint key
   kubectl devicetaint remove gpu.example.com/node-7/gpu-0 \\
@@ -89,7 +89,7 @@ impl RemoveArgs {
     /// Removes rules by name that the user has approved, except those that others changed.
     pub(super) fn agreed(names: Vec<String>, others: bool, change: ChangeArgs) -> Self {
         Self {
-            rules: RuleArgs::named(names),
+            rules: RuleArguments::named(names),
             expired: false,
             all: false,
             yes: true,
@@ -152,7 +152,7 @@ impl RemoveArgs {
         RuleChoice::parse(&RuleArguments {
             expired: self.expired,
             all: self.all,
-            ..self.rules.ways()
+            ..self.rules.clone()
         })
     }
 

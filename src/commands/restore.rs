@@ -1,9 +1,8 @@
 //! `restore`: undo a drain.
 
 use super::context::Context;
-use super::flags::change::{ChangeArgs, ReportArgs};
 use super::remove::{self, RemoveArgs};
-use super::work::changer::reported;
+use super::work::changer::{ChangeArgs, ReportArgs, reported};
 use super::work::connect::{connect, failed};
 use super::work::pipeline::{ask, asking, introduce};
 use crate::completion::Values;

@@ -12,9 +12,9 @@ use crate::report::metadata;
 /// Save the objects that a preview needs, for use with --from
 ///
 /// Writes one Kubernetes List: ResourceSlices, ResourceClaims and their templates, DeviceTaintRules, DeviceClasses,
-/// nodes, PodDisruptionBudgets, the pods that use a claim, and their workloads and pod groups. The format is JSON, or
-/// YAML if FILENAME ends in .yaml or .yml. If .gz follows, as in cluster.json.gz, the file is compressed. A preview of
-/// the file gives the same result as a live preview.
+/// nodes, PodDisruptionBudgets, the pods that use a claim, and their workloads and pod groups. The format is JSON;
+/// if FILENAME ends in .gz, as in cluster.json.gz, the file is compressed. A preview of the file gives the same result
+/// as a live preview.
 ///
 /// Pods are saved with all fields, also environment variables. A file written with -o is readable only by its owner.
 #[derive(clap::Args, Debug)]

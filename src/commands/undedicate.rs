@@ -3,8 +3,7 @@
 use serde_json::Value;
 
 use super::context::Context;
-use super::flags::change::ChangeArgs;
-use super::work::changer::{Lines, Recorder, stopped};
+use super::work::changer::{ChangeArgs, Lines, Recorder, stopped};
 use super::work::connect::{connect, failed};
 use super::work::dedication::{DedicationObjects, with_policies};
 use super::work::pipeline::{ask, introduce};

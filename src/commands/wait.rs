@@ -5,14 +5,13 @@ use std::time::Duration;
 use clap::ValueEnum;
 
 use super::context::Context;
-use super::flags::selection::RuleArgs;
 use super::work::cluster_view::ClusterView;
 use super::work::connect::{Live, connect};
 use super::work::mutation_context::selected_on;
 use super::work::present::OutputArgs;
 use super::work::wait::{ProgressLine, Wait, WaitEnd, not_seen_released, timed_out};
 use crate::cluster::Detail;
-use crate::decide::RuleChoice;
+use crate::decide::{RuleArguments, RuleChoice};
 use crate::engine::settle::{AdminAccess, Goal, Patience};
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;
@@ -36,7 +35,7 @@ use crate::render::{Format, Page, render};
 #[command(after_help = EXAMPLES)]
 pub(super) struct WaitArgs {
     #[command(flatten)]
-    rules: RuleArgs,
+    rules: RuleArguments,
 
     /// What to wait for
     #[arg(long = "for", value_enum, value_name = "evicted|idle|observed|deleted")]
@@ -61,13 +60,13 @@ pub(super) struct WaitArgs {
 const EXAMPLES: &str = "\
 Examples:
   # Until all evicted pods are gone, terminating ones too
-  kubectl devicetaint wait drain-node-7 --for evicted --timeout 10m
+  kubectl devicetaint wait maintenance-node-7 --for evicted --timeout 10m
 
   # Until no claim holds the devices
-  kubectl devicetaint wait drain-node-7 --for idle --timeout 2h
+  kubectl devicetaint wait maintenance-node-7 --for idle --timeout 2h
 
   # Until the controller has counted the pods for a rule with effect None
-  kubectl devicetaint wait drain-node-7 --for observed --timeout 30s";
+  kubectl devicetaint wait maintenance-node-7 --for observed --timeout 30s";
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum What {
@@ -94,7 +93,7 @@ impl What {
 
 pub(super) async fn run(args: WaitArgs, context: &Context) -> Result<ExitStatus, Failure> {
     // Errors in the arguments are found before the cluster is asked.
-    let choice = args.rules.choice()?;
+    let choice = RuleChoice::parse(&args.rules)?;
     let again = || vec!["to keep waiting, run the same command again".to_owned()];
     context.log.advise(again());
     let live = connect(context).await?;

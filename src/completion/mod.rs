@@ -8,4 +8,4 @@ mod names;
 mod request;
 
 pub use names::{Known, Values};
-pub use request::{Answer, Request, Said};
+pub use request::{Answer, COMMAND, KUBECTL_NAME, Request, Said};

@@ -10,9 +10,9 @@ use clap_complete::env::Shells;
 use super::names::{Candidate, Known, Values};
 
 /// The command through which kubectl asks.
-const COMMAND: &str = "__complete";
+pub const COMMAND: &str = "__complete";
 /// Name under which kubectl calls a program that completes for this plugin.
-const KUBECTL_NAME: &str = "kubectl_complete-devicetaint";
+pub const KUBECTL_NAME: &str = "kubectl_complete-devicetaint";
 /// The shell that takes words apart by itself.
 const BASH: &str = "bash";
 

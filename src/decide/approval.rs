@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::path::PathBuf;
 
 use jiff::SignedDuration;
 
@@ -17,20 +18,39 @@ use crate::naming::duration::exact_duration;
 use crate::naming::phrase::counted;
 
 /// Approval given beforehand, and its limits.
-#[derive(Debug, Default)]
+#[derive(clap::Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Safety")]
 pub struct SafetyLimits {
-    /// True for `--yes`.
+    /// Do not ask for confirmation
+    ///
+    /// A wide change (for `drain` and `make-room`: only with --force) also needs --abort-if or --expect: evictions in
+    /// kube-system or several namespaces (admin access does not count), or a taint on every device. So does any rule in
+    /// Kubernetes 1.36.0 to 1.36.2.
+    #[arg(short, long)]
     pub yes: bool,
-    /// The report of `--expect`.
-    pub expect: Option<ImpactFacts>,
-    /// The guards of `--abort-if`.
+
+    /// Refuse more than in this report of `preview -o json`
+    ///
+    /// Refused are other taints or selectors (not for `drain`, `make-room`), other or earlier evictions, replaced
+    /// devices, and missing data.
+    #[arg(long, value_name = "FILENAME", hide_short_help = true)]
+    pub expect: Option<PathBuf>,
+
+    /// Refuse if this is true, such as 'pods.evicted>20'
+    ///
+    /// An unknown value counts as true. Repeatable; signals: `help guards`.
+    #[arg(long = "abort-if", value_name = "GUARD")]
     pub guards: Vec<Guard>,
+
+    /// The report of `--expect`, once it was read.
+    #[arg(skip)]
+    pub expected: Option<ImpactFacts>,
 }
 
 impl SafetyLimits {
     /// True if the impact is limited, so that it has to be known.
     pub fn is_set(&self) -> bool {
-        self.expect.is_some() || !self.guards.is_empty()
+        self.expected.is_some() || !self.guards.is_empty()
     }
 
     /// The limit that counts beside `--yes`.
@@ -442,7 +462,7 @@ fn refuse_more_than_expected(
     limits: &SafetyLimits,
     change: &PlannedChange<'_>,
 ) -> Result<(), Failure> {
-    let Some(expected) = &limits.expect else {
+    let Some(expected) = &limits.expected else {
         return Ok(());
     };
     let hit_already = hit_already(change);
@@ -844,8 +864,8 @@ mod tests {
     fn limits(yes: bool, expect: Option<ImpactFacts>) -> SafetyLimits {
         SafetyLimits {
             yes,
-            expect,
-            guards: Vec::new(),
+            expected: expect,
+            ..SafetyLimits::default()
         }
     }
 

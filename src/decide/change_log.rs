@@ -13,8 +13,10 @@ use super::chooser::{Chooser, SelectedRules};
 use super::draft::{RuleDraft, RulePatch};
 use super::make_room::Room;
 use super::proposal::ProposedRule;
+use crate::assess::taint::Taint;
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceTaintRule, Taint};
+use crate::model::DeviceTaintRule;
+use crate::naming::rule;
 
 /// Place where a change is only tried.
 #[derive(
@@ -114,20 +116,24 @@ impl RuleResult {
     }
 }
 
-/// Outcome of a change of one rule.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// One rule, and the result of its change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "ChangedRule")]
 pub struct RuleOutcome {
-    /// Its name; that of another kind of object with its resource.
+    /// The rule's name.
+    // That of another kind of object with its resource.
     pub name: String,
-    /// The result.
+    /// Result of the change.
     pub result: RuleResult,
-    /// True if this command has changed it, `None` if that is unknown.
+    /// True if the rule was changed, or would have been without the dry run; null if unknown.
     pub changed: Option<bool>,
-    /// The taint before.
+    /// The taint before the change; null if the rule did not exist, or was not read.
     pub before: Option<Taint>,
-    /// The taint afterwards.
+    /// The taint after the change; null if the rule does not exist after the change, or if
+    /// unknown.
     pub after: Option<Taint>,
-    /// Reason of a failure.
+    /// Why the change failed, as text; null if it did not fail.
     pub error: Option<String>,
 }
 
@@ -146,10 +152,10 @@ impl RuleOutcome {
 
     /// A rule that is made from `draft`.
     pub fn made(draft: &RuleDraft, result: RuleResult) -> Self {
-        let before = (result != RuleResult::Created).then(|| draft.taint.clone());
+        let taint = Taint::of_rule(&draft.taint, Some(&draft.name));
         Self {
-            before,
-            after: Some(draft.taint.clone()),
+            before: (result != RuleResult::Created).then(|| taint.clone()),
+            after: Some(taint),
             ..Self::new(&draft.name, result)
         }
     }
@@ -165,27 +171,30 @@ impl RuleOutcome {
             after.time_added = patch.time_added;
         }
         Self {
-            before: Some(before.taint.clone()),
-            after: Some(after),
-            ..Self::new(before.name.as_str(), RuleResult::Configured)
+            after: Some(Taint::of_rule(&after, Some(before.name.as_str()))),
+            ..Self::unchanged(before, RuleResult::Configured)
         }
     }
 
     /// A rule whose taint is what it was.
     pub fn unchanged(rule: &DeviceTaintRule, result: RuleResult) -> Self {
+        let name = rule.name.as_str();
+        let taint = Some(Taint::of_rule(&rule.taint, Some(name)));
         Self {
-            before: Some(rule.taint.clone()),
-            after: Some(rule.taint.clone()),
-            ..Self::new(rule.name.as_str(), result)
+            before: taint.clone(),
+            after: taint,
+            ..Self::new(name, result)
         }
     }
 
     /// A rule that is deleted.
     pub fn removed(rule: &DeviceTaintRule, result: RuleResult) -> Self {
-        let is_there = result == RuleResult::DeletionRequested;
+        let unchanged = Self::unchanged(rule, result);
         Self {
-            after: is_there.then(|| rule.taint.clone()),
-            ..Self::unchanged(rule, result)
+            after: unchanged
+                .after
+                .filter(|_| result == RuleResult::DeletionRequested),
+            ..unchanged
         }
     }
 
@@ -219,6 +228,16 @@ impl RuleOutcome {
             error: Some(failure.to_string()),
             ..self
         }
+    }
+
+    /// The line that is printed: `devicetaintrule.resource.k8s.io/NAME created (dry run)`.
+    pub fn line(&self, dry_run: DryRun) -> String {
+        // Objects of other kinds are logged with their resource.
+        let name = match self.name.contains('/') {
+            true => self.name.clone(),
+            false => rule::qualified(&self.name),
+        };
+        format!("{name} {}{}", self.result.as_str(), dry_run.suffix())
     }
 
     /// True if the deleted rule still exists.
@@ -655,7 +674,8 @@ mod tests {
                 ..RulePatch::default()
             };
             let after = RuleOutcome::patched(&before, &patch).after;
-            assert_eq!(after.and_then(|taint| taint.time_added), shown, "{patch:?}");
+            let time = after.and_then(|taint| taint.time_added);
+            assert_eq!(time.map(|time| time.0), shown, "{patch:?}");
         }
     }
 

@@ -1,32 +1,75 @@
 //! Selection of rules by name, label or device.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
 use super::choice::{devices_with, not_found, other_type, wrong_name};
 use super::exit_status::of_parts;
-use super::identity::Hardware;
+use crate::completion::Values;
 use crate::engine::Semantics;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceSelector, DeviceTaintRule, Gap, Kind, Reading};
 use crate::naming::keys;
 use crate::naming::labels::LabelSelector;
 use crate::naming::phrase::corrections;
-use crate::naming::taint::{self, TaintPattern};
-use crate::naming::{Subject, device, rule};
+use crate::naming::{Hardware, Subject, TaintPattern, device, rule};
 
-/// Arguments and flags that select rules, as they were typed.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct RuleArguments<'a> {
-    /// Names of rules, or devices and a taint.
-    pub targets: &'a [String],
-    /// `--selector`
-    pub selector: Option<&'a LabelSelector>,
-    /// `--expired`
+/// Rules by name, taint or labels.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct RuleArguments {
+    /// Rules by name, or by devices and the KEY of their taint
+    ///
+    /// A device is DRIVER/POOL/DEVICE or a hardware ID (UUID, PCI address, uuid=UUID or serial=NUMBER). Only rules that
+    /// select exactly this device are selected. Instead of KEY, KEY=VALUE and KEY:EFFECT are also accepted. A final
+    /// `-`, as in `kubectl taint`, is accepted and ignored.
+    #[arg(value_name = "RULE|DEVICE KEY", add = Values::RulesOrDevices)]
+    pub targets: Vec<String>,
+
+    /// Rules with these labels
+    #[arg(short = 'l', long, value_name = "SELECTOR")]
+    pub selector: Option<LabelSelector>,
+
+    /// `--expired`, of commands that select by it.
+    #[arg(skip)]
     pub expired: bool,
-    /// `--all`
+
+    /// `--all`, of commands that have it.
+    #[arg(skip)]
     pub all: bool,
+}
+
+impl RuleArguments {
+    /// Rules by name.
+    pub fn named(names: Vec<String>) -> Self {
+        Self {
+            targets: names,
+            ..Self::default()
+        }
+    }
+
+    /// The selection of a command that takes all rules where none are named, and narrows them by labels; absent without
+    /// names. As for kubectl, the type alone stands for all.
+    ///
+    /// # Errors
+    ///
+    /// As [`RuleChoice::parse`].
+    pub fn narrowed(&self) -> Result<Option<RuleChoice>, Failure> {
+        let is_all = match &self.targets[..] {
+            [only] => rule::is_type(only),
+            several => several.is_empty(),
+        };
+        if is_all {
+            return Ok(None);
+        }
+        RuleChoice::parse(&Self::named(self.targets.clone())).map(Some)
+    }
+
+    /// True if a rule with these labels is among the selected ones.
+    pub fn has_labels(&self, labels: &BTreeMap<String, String>) -> bool {
+        let selector = self.selector.as_ref();
+        selector.is_none_or(|selector| selector.matches(labels))
+    }
 }
 
 /// Selection of rules.
@@ -74,7 +117,7 @@ impl RuleChoice {
     /// # Errors
     ///
     /// No way or more than one; devices without a taint, a taint without devices, names beside either.
-    pub fn parse(typed: &RuleArguments<'_>) -> Result<Self, Failure> {
+    pub fn parse(typed: &RuleArguments) -> Result<Self, Failure> {
         let ways = [
             (!typed.targets.is_empty(), "RULE or DEVICE"),
             (typed.selector.is_some(), "--selector"),
@@ -90,8 +133,8 @@ impl RuleChoice {
                 "{first} cannot be used together with {second}"
             )));
         }
-        let (hardware, others) = Hardware::among(typed.targets);
-        let chooser = match typed.selector {
+        let (hardware, others) = Hardware::among(&typed.targets);
+        let chooser = match &typed.selector {
             Some(selector) => Chooser::Labelled(selector.clone()),
             None if typed.expired => Chooser::Expired,
             None if typed.all => Chooser::All,
@@ -278,11 +321,10 @@ fn targets(targets: &[String], hardware: &[Hardware]) -> Result<Chooser, Failure
         if let Some(Ok(subject)) = Subject::typed(taint) {
             return Err(other_type(&subject, taint, "rule"));
         }
-        return Err(Failure::usage(format!(
-            "no devices specified for {}",
-            taint::format(&pattern)
-        ))
-        .hint("specify devices as DRIVER/POOL/DEVICE, or a rule name"));
+        return Err(
+            Failure::usage(format!("no devices specified for {pattern}"))
+                .hint("specify devices as DRIVER/POOL/DEVICE, or a rule name"),
+        );
     }
     let selectors = devices
         .iter()
@@ -316,10 +358,7 @@ fn no_such_taint(selector: &DeviceSelector, pattern: &TaintPattern) -> Failure {
     let devices = device::format(selector);
     Failure::new(
         ExitStatus::Failed,
-        format!(
-            "no rule with selector {devices} has taint {}",
-            taint::format(pattern)
-        ),
+        format!("no rule with selector {devices} has taint {pattern}"),
     )
     .hint(LIST_RULES)
 }
@@ -381,19 +420,15 @@ mod tests {
     use super::*;
     use crate::decide::testing::{KEY, named, selector};
     use crate::model::{Affects, Snapshot, Source};
-    use std::collections::{BTreeMap, BTreeSet};
 
     const GPU: &str = "gpu.example.com/node-7/gpu-0";
 
     fn parsed(targets: &[&str]) -> Result<Chooser, Failure> {
-        let targets: Vec<String> = targets.iter().map(|text| (*text).to_owned()).collect();
-        choose(&RuleArguments {
-            targets: &targets,
-            ..RuleArguments::default()
-        })
+        let targets = targets.iter().map(|text| (*text).to_owned());
+        choose(&RuleArguments::named(targets.collect()))
     }
 
-    fn choose(typed: &RuleArguments<'_>) -> Result<Chooser, Failure> {
+    fn choose(typed: &RuleArguments) -> Result<Chooser, Failure> {
         let choice = RuleChoice::parse(typed)?;
         Ok(choice.without_hardware().expect("names").clone())
     }
@@ -494,11 +529,8 @@ mod tests {
         reading.snapshot.slices = vec![slice(vec![published("gpu-1", &[("uuid", "A")])])];
         reading.snapshot.rules = rules();
         let meant = |targets: &[&str]| {
-            let targets: Vec<String> = targets.iter().map(|text| (*text).to_owned()).collect();
-            let choice = RuleChoice::parse(&RuleArguments {
-                targets: &targets,
-                ..RuleArguments::default()
-            })?;
+            let targets = targets.iter().map(|text| (*text).to_owned());
+            let choice = RuleChoice::parse(&RuleArguments::named(targets.collect()))?;
             assert!(choice.without_hardware().is_none());
             let chooser = choice.resolved(&reading, &semantics(37))?;
             Ok::<_, Failure>(found(&chooser, &reading.snapshot.rules))

@@ -6,7 +6,7 @@ use crate::error::Failure;
 use crate::model::{DeviceSelector, DeviceTaintRule, Effect, RuleMetadata, Taint};
 use crate::naming::keys;
 use crate::naming::labels::parse_label;
-use crate::naming::{Expiry, labels, rule};
+use crate::naming::{Expiry, device, rule};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -68,18 +68,14 @@ impl RuleDraft {
     pub fn rule(&self) -> DeviceTaintRule {
         DeviceTaintRule {
             name: self.name.as_str().into(),
-            uid: "".into(),
-            resource_version: String::new(),
-            generation: 0,
             selector: Some(self.selector.clone()),
             taint: self.taint.clone(),
-            condition: None,
             metadata: RuleMetadata {
                 labels: self.labels.clone(),
                 annotations: self.annotations.clone(),
                 ..RuleMetadata::default()
             },
-            managers: Vec::new(),
+            ..DeviceTaintRule::default()
         }
     }
 
@@ -294,7 +290,7 @@ impl RuleAnnotations {
             ));
         }
         if let Some(name) = &self.name {
-            labels::rule(name).map_err(wrong_name)?;
+            device::check_rule(name).map_err(wrong_name)?;
         }
         let batch = rule::batch(selectors, taint);
         let drafts = selectors.iter().map(|selector| RuleDraft {

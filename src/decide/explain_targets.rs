@@ -2,14 +2,13 @@
 
 use crate::assess::{Availabilities, Availability, DeviceBasis};
 use crate::decide::choice::wrong_name;
-use crate::decide::identity::Hardware;
 use crate::engine::DeviceState;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{
     DeviceId, Kind, Namespace, NamespacedName, ObjectName, Pod, Reading, ResourceClaim, Source,
 };
-use crate::naming::Subject;
 use crate::naming::phrase::nearest;
+use crate::naming::{Hardware, Subject};
 use std::collections::BTreeSet;
 
 /// The arguments of `explain`.
@@ -127,11 +126,6 @@ pub fn no_such_pod(namespace: Option<&Namespace>, name: &ObjectName, reading: &R
     let gap = reading.without(Kind::Pod).filter(|_| is_file);
     gap.into_iter()
         .fold(failure, |failure, gap| failure.hint(gap.why))
-}
-
-/// The failure for pods that cannot be read without a namespace.
-pub fn pods_denied(why: String) -> Failure {
-    Failure::new(ExitStatus::Failed, why).hint("add a namespace: -n NAMESPACE")
 }
 
 /// The only one of `pods`, which were found by a name alone.

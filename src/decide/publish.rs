@@ -6,12 +6,15 @@ use std::time::Duration;
 use super::RuleDraft;
 use super::draft::of_batch;
 use crate::assess::ImpactFacts;
+use crate::assess::taint::Condition;
 use crate::engine::ProposedTaint;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect, EvictionCondition, Taint};
 use crate::naming::keys;
 use crate::naming::phrase::counted;
 use crate::naming::rule;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// A rule with effect None for each of the `proposed` taints, all with the label of one batch.
 ///
@@ -127,15 +130,22 @@ fn batch_of(drafts: &[RuleDraft]) -> String {
     format!("{key}={}", batch.map_or("", String::as_str))
 }
 
-/// The controller's condition of a preview rule, beside what this plugin expects.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A rule with effect None that `preview --publish` created, and the counts that the eviction controller wrote to
+/// the rule's condition.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Published")]
 pub struct ControllerAnswer {
-    /// The rule.
+    /// The rule's name.
     pub rule: String,
-    /// The condition of the rule as it is; absent while the controller has not judged it.
-    pub condition: Option<EvictionCondition>,
+    /// The rule's condition for its current generation; null if the controller did not write it in time.
+    pub condition: Option<Condition>,
+    /// True if the message of the condition is identical to `controllerMessage` in the corresponding entry of
+    /// `proposedTaints`; null if one of these messages is missing.
+    pub agrees: Option<bool>,
     /// Message that the controller should write; absent where a number of it is not known.
-    pub expected: Option<String>,
+    #[serde(skip)]
+    expected: Option<String>,
 }
 
 impl ControllerAnswer {
@@ -149,22 +159,18 @@ impl ControllerAnswer {
     ) -> Self {
         // A condition with an older generation is about an earlier spec of the rule.
         let condition = condition.filter(|condition| condition.observed_generation == generation);
-        Self {
-            rule: rule.to_owned(),
-            condition: condition.cloned(),
-            expected: expected.map(str::to_owned),
-        }
-    }
-
-    /// True if it is the same to the letter; absent where one of the two is missing.
-    pub fn agrees(&self) -> Option<bool> {
-        let both = self.condition.as_ref().zip(self.expected.as_ref());
-        both.map(|(condition, expected)| {
+        let agrees = condition.zip(expected).map(|(condition, expected)| {
             // Not the message alone: with another status or reason, the controller says something else.
             condition.status == "False"
                 && condition.reason == "NoEffect"
                 && condition.message == *expected
-        })
+        });
+        Self {
+            rule: rule.to_owned(),
+            condition: condition.map(Condition::from),
+            agrees,
+            expected: expected.map(str::to_owned),
+        }
     }
 
     /// The answer in a line.
@@ -174,7 +180,7 @@ impl ControllerAnswer {
             return format!("rule {rule}: no controller responded");
         };
         let said = &condition.message;
-        match (self.agrees(), &self.expected) {
+        match (self.agrees, &self.expected) {
             (Some(true), _) => {
                 format!("rule {rule}: the controller reports the same as this preview: {said}")
             }
@@ -202,7 +208,7 @@ pub fn check(
 ) -> Result<(), Failure> {
     let failure = |agrees: Option<bool>, is_answered: bool, text: &str| {
         let is_of =
-            |it: &&ControllerAnswer| it.agrees() == agrees && it.condition.is_some() == is_answered;
+            |it: &&ControllerAnswer| it.agrees == agrees && it.condition.is_some() == is_answered;
         let rules = answers.iter().filter(is_of).map(|it| it.rule.as_str());
         let rules: Vec<&str> = rules.collect();
         let text = format!("{text}: {}", rules.join(", "));

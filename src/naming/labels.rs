@@ -1,4 +1,4 @@
-//! Names, keys and values as the API server accepts them, and selectors of labels (`-l SELECTOR`).
+//! Labels, and selectors of them (`-l SELECTOR`).
 //!
 //! A selector is `key=value`, `key==value`, `key!=value`, `key in (a,b)`, `key notin (a,b)`, `key`, `!key`, with commas
 //! between them; all have to hold.
@@ -10,154 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
 
-use super::device::NamingError;
-
-const MAX_DRIVER: usize = 63;
-const MAX_LABEL: usize = 63;
-const MAX_SUBDOMAIN: usize = 253;
-
-const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character";
-const LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character";
-const VALUE: &str = "a value must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
-const QUALIFIED: &str = "the name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
-
-/// Checks the name of a driver. Upper case is accepted, as upstream.
-///
-/// # Errors
-///
-/// Too long, or no DNS subdomain.
-pub fn driver(value: &str) -> Result<(), NamingError> {
-    let is_valid = |value: &str| is_subdomain(&value.to_lowercase());
-    check(
-        "driver",
-        value,
-        problem(value, MAX_DRIVER, is_valid, SUBDOMAIN),
-    )
-}
-
-/// Checks the name of a pool: DNS subdomains with `/` between them.
-///
-/// # Errors
-///
-/// Too long, or a part that is no DNS subdomain.
-pub fn pool(value: &str) -> Result<(), NamingError> {
-    let is_valid = |value: &str| value.split('/').all(is_subdomain);
-    check(
-        "pool",
-        value,
-        problem(value, MAX_SUBDOMAIN, is_valid, SUBDOMAIN),
-    )
-}
-
-/// Checks the name of a device.
-///
-/// # Errors
-///
-/// Too long, or no DNS label.
-pub fn device(value: &str) -> Result<(), NamingError> {
-    check("device", value, problem(value, MAX_LABEL, is_label, LABEL))
-}
-
-/// Checks the name of a rule: that of any object without special rules.
-///
-/// # Errors
-///
-/// Too long, or no DNS subdomain.
-pub fn rule(value: &str) -> Result<(), NamingError> {
-    check(
-        "rule",
-        value,
-        problem(value, MAX_SUBDOMAIN, is_subdomain, SUBDOMAIN),
-    )
-}
-
-/// Checks the key of a taint: a label key.
-///
-/// # Errors
-///
-/// A prefix that is no DNS subdomain, or a name that is no label name.
-pub fn taint_key(value: &str) -> Result<(), NamingError> {
-    label_key("taint key", value)
-}
-
-/// Checks the value of a taint: a label value, which may be empty.
-///
-/// # Errors
-///
-/// Too long, or characters that a label value cannot have.
-pub fn taint_value(value: &str) -> Result<(), NamingError> {
-    label_value("taint value", value)
-}
-
-fn label_key(field: &'static str, value: &str) -> Result<(), NamingError> {
-    let (prefix, name) = match value.split_once('/') {
-        Some((prefix, name)) => (Some(prefix), name),
-        None => (None, value),
-    };
-    let of_prefix = prefix.and_then(|prefix| {
-        let text = format!("the prefix part: {SUBDOMAIN}");
-        problem(prefix, MAX_SUBDOMAIN, is_subdomain, &text)
-    });
-    let of_name = || problem(name, MAX_LABEL, is_qualified, QUALIFIED);
-    check(field, value, of_prefix.or_else(of_name))
-}
-
-fn label_value(field: &'static str, value: &str) -> Result<(), NamingError> {
-    let problem = problem(value, MAX_LABEL, is_qualified, VALUE);
-    check(field, value, problem.filter(|_| !value.is_empty()))
-}
-
-fn problem(
-    value: &str,
-    longest: usize,
-    is_valid: impl Fn(&str) -> bool,
-    problem: &str,
-) -> Option<String> {
-    if value.is_empty() {
-        Some("must not be empty".to_owned())
-    } else if value.len() > longest {
-        Some(format!("may not be more than {longest} bytes"))
-    } else {
-        (!is_valid(value)).then(|| problem.to_owned())
-    }
-}
-
-fn check(field: &'static str, value: &str, problem: Option<String>) -> Result<(), NamingError> {
-    match problem {
-        None => Ok(()),
-        Some(problem) => Err(NamingError::invalid(field, value, &problem)),
-    }
-}
-
-fn is_label(text: &str) -> bool {
-    let lower = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    has_shape(text, lower, |byte| lower(byte) || byte == b'-')
-}
-
-fn is_subdomain(text: &str) -> bool {
-    // `is_label` asks for no length: upstream limits a subdomain as a whole, and not its parts.
-    text.len() <= MAX_SUBDOMAIN && text.split('.').all(is_label)
-}
-
-fn is_qualified(text: &str) -> bool {
-    has_shape(
-        text,
-        |byte| byte.is_ascii_alphanumeric(),
-        |byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte),
-    )
-}
-
-/// True if `text` starts and ends with an `edge` character and has only `inner` ones between.
-fn has_shape(text: &str, edge: impl Fn(u8) -> bool, inner: impl Fn(u8) -> bool) -> bool {
-    // Bytes will do: what is not ASCII is allowed nowhere.
-    let bytes = text.as_bytes();
-    match (bytes.first(), bytes.last()) {
-        (Some(first), Some(last)) => {
-            edge(*first) && edge(*last) && bytes.iter().all(|byte| inner(*byte))
-        }
-        _ => false,
-    }
-}
+use super::device::{
+    NamingError, check_label_key, check_label_value, check_taint_key, check_taint_value,
+};
 
 /// Selector of objects by labels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -274,12 +129,12 @@ fn requirement(part: &str) -> Option<Requirement> {
 
 fn valid_key(text: &str) -> Option<String> {
     let key = text.trim();
-    taint_key(key).is_ok().then(|| key.to_owned())
+    check_taint_key(key).is_ok().then(|| key.to_owned())
 }
 
 fn valid_value(text: &str) -> Option<String> {
     let value = text.trim();
-    taint_value(value).is_ok().then(|| value.to_owned())
+    check_taint_value(value).is_ok().then(|| value.to_owned())
 }
 
 /// Accepted conditions, for messages.
@@ -292,7 +147,7 @@ const CONDITIONS: &str = "separate conditions by commas; conditions are key=valu
 ///
 /// A value that no label can have, or an empty one.
 pub fn parse_label_value(text: &str) -> Result<String, NamingError> {
-    match taint_value(text) {
+    match check_taint_value(text) {
         Ok(()) if !text.is_empty() => Ok(text.to_owned()),
         Ok(()) | Err(_) => Err(NamingError::invalid(
             "name",
@@ -311,57 +166,14 @@ pub fn parse_label(text: &str) -> Result<(String, String), NamingError> {
     let Some((key, value)) = text.split_once('=') else {
         return Err(NamingError::invalid("label", text, "write KEY=VALUE"));
     };
-    label_key("label key", key)?;
-    label_value("label value", value)?;
+    check_label_key("label key", key)?;
+    check_label_value("label value", value)?;
     Ok((key.to_owned(), value.to_owned()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_are_accepted_as_the_api_server_accepts_them() {
-        type Row = (
-            &'static str,
-            fn(&str) -> Result<(), NamingError>,
-            &'static str,
-            bool,
-        );
-        let rows: [Row; 19] = [
-            ("driver", driver, "gpu.example.com", true),
-            ("driver in upper case", driver, "GPU.Example.com", true),
-            ("driver with underscore", driver, "gpu_x", false),
-            ("driver with empty part", driver, "gpu..com", false),
-            ("pool of several parts", pool, "rack-1/node.a", true),
-            ("pool with empty part", pool, "rack-1//a", false),
-            ("pool in upper case", pool, "Rack", false),
-            ("rule", rule, "drain-node-7.gpu", true),
-            ("rule in upper case", rule, "Drain", false),
-            ("rule with a space", rule, "drain node", false),
-            ("device", device, "gpu-0", true),
-            ("device with dot", device, "gpu.0", false),
-            ("device that ends with a dash", device, "gpu-", false),
-            ("prefix", taint_key, "example.com/Main_tenance.x", true),
-            ("key with two slashes", taint_key, "a/b/c", false),
-            ("prefix in upper case", taint_key, "Example.com/a", false),
-            ("value", taint_value, "v1.2_x", true),
-            ("no value", taint_value, "", true),
-            ("value that starts with a dot", taint_value, ".x", false),
-        ];
-        for (name, accepts, value, valid) in rows {
-            assert_eq!(accepts(value).is_ok(), valid, "{name}");
-        }
-    }
-
-    #[test]
-    fn length_limits_are_those_of_the_api() {
-        assert!(driver(&"x".repeat(63)).is_ok() && driver(&"x".repeat(64)).is_err());
-        assert!(device(&"x".repeat(63)).is_ok() && device(&"x".repeat(64)).is_err());
-        assert!(pool(&"x".repeat(253)).is_ok() && pool(&"x".repeat(254)).is_err());
-        assert!(taint_key(&format!("{}/x", "p".repeat(253))).is_ok());
-        assert!(taint_key(&format!("{}/x", "p".repeat(254))).is_err());
-    }
 
     #[test]
     fn rules_are_selected_as_kubectl_selects() {

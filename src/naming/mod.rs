@@ -6,7 +6,7 @@
 //! | text | is |
 //! |---|---|
 //! | `gpu.example.com/node-7/gpu-0`, `*/node-7/*`, `gpu.example.com` | devices: [`device`] |
-//! | `example.com/maintenance=firmware:NoExecute` | a taint: [`taint`] |
+//! | `example.com/maintenance=firmware:NoExecute` | a taint: [`device::parse_taint`] |
 //! | `app.kubernetes.io/managed-by=kubectl-devicetaint` | rules: [`labels`] |
 //! | `4h`, `2d`, `2026-12-01` | when a rule should be gone: [`Expiry`] |
 //! | `30s`, `1h30m` | how long something may take: [`duration`] |
@@ -22,8 +22,7 @@ pub mod labels;
 pub mod phrase;
 pub mod rule;
 pub mod shell;
-pub mod taint;
 
-pub use device::{NamingError, Targets, suggest};
+pub use device::{Hardware, NamingError, TaintPattern, Targets, suggest};
 pub use duration::Expiry;
 pub use rule::Subject;

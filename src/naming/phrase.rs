@@ -29,15 +29,6 @@ pub fn few(items: impl IntoIterator<Item: Display>) -> String {
     }
 }
 
-/// The first name, and how many more there are; empty without names.
-pub fn first_and_more(names: &[impl Display]) -> String {
-    match names {
-        [] => String::new(),
-        [only] => only.to_string(),
-        [first, rest @ ..] => format!("{first} and {} more", rest.len()),
-    }
-}
-
 /// The taints of a node, by their keys.
 pub fn node_taints(keys: &BTreeSet<String>) -> String {
     let noun = if keys.len() == 1 { "taint" } else { "taints" };
@@ -120,8 +111,9 @@ const WORDS: [(&str, &str); 15] = [
     ),
 ];
 
-/// Flags of kubectl that no command has here, and what to do instead.
-const FLAGS: [(&str, &str); 4] = [
+/// Flags that no command has here, or only one, and what to do instead.
+const FLAGS: [(&str, &str); 5] = [
+    ("--all", "only `remove` has --all"),
     ("--disable-eviction", "use `drain --force`"),
     ("--grace-period --pod-selector", "omit the flag"),
     ("--skip-wait-for-delete-timeout", "use --timeout"),

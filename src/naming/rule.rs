@@ -342,7 +342,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::naming::taint;
+    use crate::naming::device::parse_taint;
 
     fn selector(text: &str) -> DeviceSelector {
         device::parse(text).unwrap()
@@ -413,13 +413,13 @@ mod tests {
         insta::assert_snapshot!(name(&selector("*/rack/1/node-7.rack.example.com/*"), "a"), @"a-rack-1-node-7-52a5e35");
         insta::assert_snapshot!(name(&selector("gpu.example.com/gke-prod-gpu-a100-pool-7f3c9d2e-x4kq/gpu-0"), "example.com/maintenance"), @"maintenance-gke-prod-c9d2e-x4kq-gpu-0-348582a");
         insta::assert_snapshot!(name(&DeviceSelector::default(), "a"), @"a-all-312e2da");
-        let taint = taint::parse("example.com/maintenance=x:NoExecute").unwrap();
+        let taint = parse_taint("example.com/maintenance=x:NoExecute").unwrap();
         insta::assert_snapshot!(preview_name(&selector("gpu.example.com/node-7/gpu-0"), &taint), @"preview-maintenance-node-7-gpu-0-723993e");
     }
 
     #[test]
     fn batch_knows_no_order() {
-        let taint = taint::parse("a=b:None").unwrap();
+        let taint = parse_taint("a=b:None").unwrap();
         let (one, two) = (selector("gpu.example.com"), selector("nic.example.com"));
         let batch = |selectors: &[DeviceSelector]| super::batch(selectors, &taint);
         assert_eq!(

@@ -11,7 +11,6 @@ pub mod progress;
 pub mod question;
 
 pub use environment::Environment;
-pub use environment::{Owner, Repeated, RepeatedFlag};
 pub use printer::{Mark, MarkColor};
 pub use printer::{OutputError, Printer};
 pub use progress::Progress;

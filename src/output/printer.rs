@@ -8,10 +8,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anstream::AutoStream;
 
-use super::environment::{Environment, Repeated};
-use super::escape::{self, hanging};
+use super::environment::Environment;
+use super::escape;
 use super::progress::Progress;
-use super::question::columns;
 
 /// A result that could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -30,9 +29,6 @@ pub struct Printer<'a> {
     progress: Progress,
     colored: bool,
     colored_results: bool,
-    /// Columns of the terminal of standard error; absent where messages go elsewhere.
-    columns: Option<u16>,
-    repeated: Repeated,
 }
 
 /// Standard output for a result that is too long to be in memory as a whole. Every write has to be text.
@@ -88,7 +84,6 @@ impl Printer<'static> {
         Self {
             colored,
             colored_results: environment.colors_stdout(),
-            columns: environment.stderr_is_terminal.then(columns).flatten(),
             progress,
             ..Self::plain(results, stream)
         }
@@ -106,15 +101,7 @@ impl<'a> Printer<'a> {
             progress: Progress::default(),
             colored: false,
             colored_results: false,
-            columns: None,
-            repeated: Repeated::default(),
         }
-    }
-
-    /// The printer, with these flags in every command that its messages name.
-    #[must_use]
-    pub fn repeating(self, repeated: Repeated) -> Self {
-        Self { repeated, ..self }
     }
 
     /// The line that shows what the program is busy with. A result takes it away.
@@ -219,14 +206,12 @@ impl<'a> Printer<'a> {
 
     fn say(&self, prefix: Prefix, text: &str) {
         let (word, color) = prefix.parts();
-        let text = self.repeated.in_commands_of(text);
-        let text = format!("{word}{}", escape::line(&text));
-        let lines = hanging(&text, self.columns).join("\n");
-        let colored = lines
+        let text = format!("{word}{}", escape::line(text));
+        let colored = text
             .strip_prefix(word)
             .filter(|_| self.colored && !color.is_empty())
             .map(|rest| format!("{color}{word}\u{1b}[0m{rest}"));
-        self.write_aside(&format!("{}\n", colored.unwrap_or(lines)));
+        self.write_aside(&format!("{}\n", colored.unwrap_or(text)));
     }
 
     fn write_aside(&self, text: &str) {
@@ -417,26 +402,6 @@ mod tests {
         assert_eq!(
             said,
             "warning: pool is incomplete\nwarning: selector is empty\n"
-        );
-    }
-
-    #[test]
-    fn a_message_that_is_wider_than_the_terminal_hangs_below_its_prefix() {
-        let mut stderr = Vec::new();
-        {
-            let printer = Printer {
-                columns: Some(24),
-                colored: true,
-                ..Printer::plain(io::sink(), &mut stderr)
-            };
-            printer.error("timed out after three seconds");
-            printer.detail("left: serving/rerank, which tolerates");
-            printer.hint("kubectl devicetaint describe drain-node-7");
-        }
-        assert_eq!(
-            String::from_utf8(stderr).unwrap(),
-            "\x1b[1;31merror: \x1b[0mtimed out after\n  three seconds\n  left: serving/rerank,\n    which \
-             tolerates\nhint:\n  kubectl devicetaint describe drain-node-7\n"
         );
     }
 

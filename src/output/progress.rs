@@ -8,16 +8,14 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::escape::{self, hanging};
+use super::escape;
 use super::printer::Printer;
-use super::question::columns;
 
 /// Duration below which no line is shown.
 const UNNOTICED: Duration = Duration::from_millis(500);
 /// From one picture to the next.
 const PICTURE: Duration = Duration::from_millis(100);
-/// Columns of the spinner, with the space behind it.
-const SPINNER: u16 = 2;
+
 /// A line that says what the program is busy with.
 #[derive(Debug, Default)]
 pub struct Progress {
@@ -63,7 +61,7 @@ impl Progress {
         if since.elapsed() >= UNNOTICED {
             show(bar, &mut state);
         }
-        bar.set_message(status(text, columns()));
+        bar.set_message(escape::line(text).into_owned());
     }
 
     /// Takes the line away; the next update begins anew.
@@ -110,13 +108,6 @@ fn show(bar: &ProgressBar, state: &mut State) {
         bar.set_draw_target(ProgressDrawTarget::stderr());
         bar.enable_steady_tick(PICTURE);
     }
-}
-
-/// The text as one message, broken between words behind the spinner and a space: why work lasts and until when
-/// stand at its end, so nothing is left out.
-fn status(text: &str, columns: Option<u16>) -> String {
-    let columns = columns.map(|columns| columns.saturating_sub(SPINNER));
-    hanging(&escape::line(text), columns).join("\n")
 }
 
 /// Takes the lines away.

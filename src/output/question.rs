@@ -8,7 +8,7 @@ use std::io;
 
 use dialoguer::console::{Key, Term};
 
-use super::escape::{self, hanging};
+use super::escape;
 
 /// Reason why there is no answer.
 #[derive(Debug, thiserror::Error)]
@@ -54,24 +54,23 @@ pub fn line(prompt: &str) -> Result<String, QuestionError> {
     answer(prompt, "")
 }
 
-/// The columns of the terminal on which questions stand, if they are known.
-pub fn columns() -> Option<u16> {
-    let size = Term::stderr().size_checked();
-    size.map(|(_, columns)| columns)
-        .filter(|columns| *columns > 0)
-}
-
 /// Columns that an answer needs, with what stands before it.
 const ANSWER: u16 = 8;
 
 /// The answer, without the spaces around it; Ctrl-D answers with nothing, which is a no.
 fn answer(prompt: &str, choices: &str) -> Result<String, QuestionError> {
     let terminal = Term::stderr();
-    let width = columns();
-    let (above, prompt) = placed(&escape::line(prompt), choices, width);
+    let whole = format!("{}{choices}", escape::line(prompt));
+    let size = terminal.size_checked();
+    let room = size.map_or(u16::MAX, |(_, columns)| columns.saturating_sub(ANSWER));
+    // A line with an answer that is longer than the terminal could not be corrected.
+    let (above, prompt) = match whole.chars().count() > usize::from(room) {
+        true => (Some(whole), "answer".to_owned()),
+        false => (None, whole),
+    };
     loop {
         wait_for_foreground(&terminal)?;
-        for line in &above {
+        if let Some(line) = &above {
             // An error here is ignored: reading the answer fails then, too.
             let _ = terminal.write_line(line);
         }
@@ -183,15 +182,6 @@ fn suspend() {
 
 #[cfg(not(unix))]
 fn suspend() {}
-
-/// The lines above the one with the answer, if there have to be some, and what stands before the answer: the
-/// end of the question, which says how many it is about.
-fn placed(prompt: &str, choices: &str, width: Option<u16>) -> (Vec<String>, String) {
-    let room = width.map(|width| width.saturating_sub(ANSWER));
-    let mut lines = hanging(&format!("{prompt}{choices}"), room);
-    let last = lines.pop().unwrap_or_default();
-    (lines, last)
-}
 
 #[cfg(test)]
 mod tests {

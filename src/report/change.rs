@@ -6,10 +6,9 @@ use serde::Serialize;
 use super::metadata::{API_VERSION, Cluster, Metadata};
 use super::rules::resource_name;
 use super::table::{Section, View};
-use super::taint::Taint;
 use super::wait::WaitReport;
-pub use crate::decide::change_log::{DryRun, RuleResult};
-use crate::decide::change_log::{LoggedChanges, RuleOutcome};
+use crate::decide::change_log::LoggedChanges;
+pub use crate::decide::change_log::{DryRun, RuleOutcome, RuleResult};
 use crate::decide::make_room::Room;
 
 /// Report of `add`, `escalate`, `deescalate`, `remove`, `drain`, `restore` and `make-room`: the changes, rule
@@ -35,58 +34,13 @@ pub struct ChangeReport {
     /// Why the command failed, as text; null if it did not fail.
     pub error: Option<String>,
     /// The rules and the result of each change, in the order of processing.
-    pub changes: Vec<ChangedRule>,
+    pub changes: Vec<RuleOutcome>,
     /// Result of the wait for the change; null without a wait.
     pub wait: Option<WaitReport>,
     /// The room that `make-room` makes for a pending pod; null for other commands, and if no set of pods was chosen.
     pub room: Option<Room>,
     /// Further results as text, such as the devices that are schedulable again; empty if there are none.
     pub messages: Vec<String>,
-}
-
-/// One rule, and the result of its change.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ChangedRule {
-    /// The rule's name.
-    pub name: String,
-    /// Result of the change.
-    pub result: RuleResult,
-    /// True if the rule was changed, or would have been without the dry run; null if unknown.
-    pub changed: Option<bool>,
-    /// The taint before the change; null if the rule did not exist, or was not read.
-    pub before: Option<Taint>,
-    /// The taint after the change; null if the rule does not exist after the change, or if
-    /// unknown.
-    pub after: Option<Taint>,
-    /// Why the change failed, as text; null if it did not fail.
-    pub error: Option<String>,
-}
-
-impl From<&RuleOutcome> for ChangedRule {
-    fn from(outcome: &RuleOutcome) -> Self {
-        let of_rule = |taint| Taint::of_rule(taint, Some(&outcome.name));
-        Self {
-            name: outcome.name.clone(),
-            result: outcome.result,
-            changed: outcome.changed,
-            before: outcome.before.as_ref().map(of_rule),
-            after: outcome.after.as_ref().map(of_rule),
-            error: outcome.error.clone(),
-        }
-    }
-}
-
-impl ChangedRule {
-    /// The line that tells it: `devicetaintrule.resource.k8s.io/NAME created (dry run)`.
-    pub fn line(&self, dry_run: DryRun) -> String {
-        // Objects of other kinds are logged with their resource.
-        let name = match self.name.contains('/') {
-            true => self.name.clone(),
-            false => resource_name(&self.name),
-        };
-        format!("{name} {}{}", self.result.as_str(), dry_run.suffix())
-    }
 }
 
 impl ChangeReport {
@@ -108,7 +62,7 @@ impl ChangeReport {
             dry_run: changes.dry_run,
             changed,
             error,
-            changes: changes.outcomes.iter().map(ChangedRule::from).collect(),
+            changes: changes.outcomes,
             wait: wait.cloned(),
             room: changes.room,
             messages: changes.messages,
@@ -164,7 +118,7 @@ mod tests {
     fn an_object_of_another_kind_is_printed_with_its_own_resource() {
         let line = |name| {
             let outcome = RuleOutcome::new(name, RuleResult::Created);
-            ChangedRule::from(&outcome).line(DryRun::Client)
+            outcome.line(DryRun::Client)
         };
         let rule = "devicetaintrule.resource.k8s.io/a created (dry run)";
         assert_eq!(line("a"), rule);

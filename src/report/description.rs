@@ -291,12 +291,8 @@ impl View for RuleDescription {
         vec![resource_name(&self.name)]
     }
 
-    fn warnings(&self) -> &[Warning] {
-        &self.warnings
-    }
-
-    fn incomplete(&self) -> &[Incomplete] {
-        &self.incomplete
+    fn doubts(&self) -> (&[Warning], &[Incomplete]) {
+        (&self.warnings, &self.incomplete)
     }
 }
 

@@ -218,12 +218,8 @@ impl View for DeviceReport {
             .collect()
     }
 
-    fn warnings(&self) -> &[Warning] {
-        &self.warnings
-    }
-
-    fn incomplete(&self) -> &[Incomplete] {
-        &self.incomplete
+    fn doubts(&self) -> (&[Warning], &[Incomplete]) {
+        (&self.warnings, &self.incomplete)
     }
 
     fn is_empty(&self) -> bool {

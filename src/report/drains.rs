@@ -89,12 +89,8 @@ impl View for DrainList {
         self.incomplete.iter().map(Incomplete::line).collect()
     }
 
-    fn warnings(&self) -> &[Warning] {
-        &self.warnings
-    }
-
-    fn incomplete(&self) -> &[Incomplete] {
-        &self.incomplete
+    fn doubts(&self) -> (&[Warning], &[Incomplete]) {
+        (&self.warnings, &self.incomplete)
     }
 
     fn says_what_is_not_known(&self) -> bool {
@@ -167,12 +163,8 @@ impl View for PlanReport {
         units.flat_map(|unit| unit.devices.clone()).collect()
     }
 
-    fn warnings(&self) -> &[Warning] {
-        &self.warnings
-    }
-
-    fn incomplete(&self) -> &[Incomplete] {
-        &self.incomplete
+    fn doubts(&self) -> (&[Warning], &[Incomplete]) {
+        (&self.warnings, &self.incomplete)
     }
 
     fn says_what_is_not_known(&self) -> bool {

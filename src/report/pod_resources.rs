@@ -218,12 +218,8 @@ impl View for PodResourcesReport {
         devices.map(ToString::to_string).collect()
     }
 
-    fn warnings(&self) -> &[Warning] {
-        &self.warnings
-    }
-
-    fn incomplete(&self) -> &[Incomplete] {
-        &self.incomplete
+    fn doubts(&self) -> (&[Warning], &[Incomplete]) {
+        (&self.warnings, &self.incomplete)
     }
 
     fn refusal(&self) -> Option<String> {

@@ -220,12 +220,8 @@ impl View for RuleList {
             .collect()
     }
 
-    fn warnings(&self) -> &[Warning] {
-        &self.warnings
-    }
-
-    fn incomplete(&self) -> &[Incomplete] {
-        &self.incomplete
+    fn doubts(&self) -> (&[Warning], &[Incomplete]) {
+        (&self.warnings, &self.incomplete)
     }
 
     /// The table is made to be cut by scripts, and data are the rules alone.
@@ -377,12 +373,8 @@ impl View for RuleDescriptions {
         self.items.iter().flat_map(View::names).collect()
     }
 
-    fn warnings(&self) -> &[Warning] {
-        &self.warnings
-    }
-
-    fn incomplete(&self) -> &[Incomplete] {
-        &self.incomplete
+    fn doubts(&self) -> (&[Warning], &[Incomplete]) {
+        (&self.warnings, &self.incomplete)
     }
 }
 

@@ -32,19 +32,14 @@ pub trait View: serde::Serialize {
         Vec::new()
     }
 
-    /// Oddities that do not keep the question from being answered.
-    fn warnings(&self) -> &[Warning] {
-        &[]
+    /// Oddities that do not keep the question from being answered, and missing data.
+    fn doubts(&self) -> (&[Warning], &[Incomplete]) {
+        (&[], &[])
     }
 
     /// True if the report itself contains `warning`, so that it need not be printed beside it.
     fn mentions(&self, _warning: &Warning) -> bool {
         false
-    }
-
-    /// Missing data.
-    fn incomplete(&self) -> &[Incomplete] {
-        &[]
     }
 
     /// True if the report itself lists the missing data, in every format but names alone. Otherwise it is

@@ -172,12 +172,8 @@ impl View for TolerationReport {
         self.incomplete.iter().map(Incomplete::line).collect()
     }
 
-    fn warnings(&self) -> &[Warning] {
-        &self.warnings
-    }
-
-    fn incomplete(&self) -> &[Incomplete] {
-        &self.incomplete
+    fn doubts(&self) -> (&[Warning], &[Incomplete]) {
+        (&self.warnings, &self.incomplete)
     }
 
     fn says_what_is_not_known(&self) -> bool {

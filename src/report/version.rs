@@ -238,14 +238,9 @@ impl View for VersionReport {
         vec![self.client.build.version.clone()]
     }
 
-    fn warnings(&self) -> &[Warning] {
-        self.api_server
-            .as_ref()
-            .map_or(&[], |server| server.warnings.as_slice())
-    }
-
-    fn incomplete(&self) -> &[Incomplete] {
-        &[]
+    fn doubts(&self) -> (&[Warning], &[Incomplete]) {
+        let server = self.api_server.as_ref();
+        (server.map_or(&[], |server| &server.warnings), &[])
     }
 }
 

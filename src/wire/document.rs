@@ -9,6 +9,7 @@ use std::io::Read;
 
 use jiff::Timestamp;
 use serde::de::Error;
+use serde_json::de::{IoRead, StrRead};
 
 use super::error::DecodeError;
 use super::meta::ListMeta;
@@ -93,21 +94,19 @@ impl Documents {
                 return Ok(());
             }
         }
-        self.decode_json_by(text)
+        self.decode_json_by(StrRead::new(text))
     }
 
-    pub(super) fn decode_json_directly(&mut self, text: &str) -> Result<(), DecodeError> {
+    fn decode_json_directly(&mut self, text: &str) -> Result<(), DecodeError> {
         self.found.pass = ParsePass::Direct;
-        self.decode_json_by(text)
+        self.decode_json_by(StrRead::new(text))
     }
 
-    /// True if objects of some kinds are kept as they are written.
-    pub fn is_keeping(&self) -> bool {
-        !self.found.kept.is_empty()
-    }
-
-    fn decode_json_by(&mut self, text: &str) -> Result<(), DecodeError> {
-        let mut deserializer = serde_json::Deserializer::from_str(text);
+    fn decode_json_by<'de>(
+        &mut self,
+        from: impl serde_json::de::Read<'de>,
+    ) -> Result<(), DecodeError> {
+        let mut deserializer = serde_json::Deserializer::new(from);
         // `end` fails while anything but white space is left, which then is the next document.
         while deserializer.end().is_err() {
             self.begin_document();
@@ -126,15 +125,7 @@ impl Documents {
     ///
     /// If reading fails, the text is not JSON, or any needed object in it cannot be read.
     pub fn decode_json_from(&mut self, reader: impl Read) -> Result<(), DecodeError> {
-        let mut deserializer = serde_json::Deserializer::from_reader(reader);
-        while deserializer.end().is_err() {
-            self.begin_document();
-            let seed = ObjectSeed::new(&mut self.found);
-            if let Err(error) = seed.document(&mut deserializer) {
-                return Err(self.explain(&Parsed::json(&error)));
-            }
-        }
-        Ok(())
+        self.decode_json_by(IoRead::new(reader))
     }
 
     /// Decodes YAML of any number of documents.

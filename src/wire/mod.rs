@@ -24,7 +24,6 @@ mod node;
 mod object;
 mod pod;
 pub mod podresources;
-mod portions;
 mod properties;
 mod protobuf;
 mod rule;

@@ -137,11 +137,7 @@ impl<K: Scale> ToFact for Scaled<K> {
             name: metadata.namespaced_name(context)?,
             uid: metadata.required_uid()?,
             controller: metadata.controller(context),
-            replicas: None,
-            ready: None,
-            min_members: None,
-            failure: None,
-            rollout: None,
+            ..model::Workload::default()
         };
         // Metadata alone contains no numbers.
         if let Some(spec) = &self.spec {

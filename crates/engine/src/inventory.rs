@@ -2,10 +2,10 @@
 
 use super::allocator::{parts_by_device, users_beside};
 use super::devices::{Allocated, DeviceTable};
-use super::impact::{DeviceTaint, Impact, ProposedTaint};
+use super::impact::{DeviceTaint, Impact};
 use super::preview::{existing_rules, taints_of};
 use super::rule_lifecycle::is_blocked;
-use super::select::{DeviceKey, RuleIndex, selected_of};
+use super::select::{DeviceKey, ProposedTaint, RuleIndex, selected_of};
 use super::semantics::Semantics;
 use crate::model::{
     ConsumerReference, Device, DeviceId, NamespacedName, NodeName, ObjectName, ResourceClaim,

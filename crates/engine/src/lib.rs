@@ -46,7 +46,7 @@
 //! | Preview: the verdicts on pods if the proposed taints were there | [`preview()`] |
 //! | Why is a pod evicted, or not? | [`explain`] |
 //! | Devices that proposed taints select | [`selection()`] |
-//! | Devices that meet conditions, such as expressions in CEL | [`device_filter`], [`expression`] |
+//! | Devices that meet conditions, such as expressions in CEL | [`filter_devices`], [`expression`] |
 //! | PodDisruptionBudgets that the evictions would violate | [`disruption()`] |
 //! | Model of the scheduler's structured allocator: whether claims that lose their devices can be reallocated | [`allocator`] |
 //! | Workloads of evicted pods, and how many ready pods they keep | [`workloads()`] |
@@ -76,7 +76,6 @@ mod claims;
 pub mod closed_nodes;
 pub mod condition;
 pub mod defects;
-pub mod device_filter;
 pub mod devices;
 pub mod disruption;
 mod eviction;
@@ -122,15 +121,17 @@ pub mod workloads;
 pub use claims::{Usage, claim_names, drivers_of, usage};
 pub use condition::Condition;
 pub use defects::{Defect, Presence};
-pub use device_filter::{DeviceCondition, FilteredDevices, filter_devices};
 pub use devices::{PoolSlices, complete_pools, current_slices, pool_slices};
 pub use disruption::{Disruption, disruption};
 pub use impact::{
     Cause, ClaimUse, Counts, DeviceImpact, DeviceTaint, Impact, NotEvicted, Origin, PodImpact,
-    ProposedTaint, RuleImpact, Verdict, nodes_of,
+    RuleImpact, Verdict, nodes_of,
 };
 pub use inventory::{Consumer, DeviceState, devices, taints_on};
 pub use preview::{preview, tainted_devices};
-pub use select::{Selection, SelectorScope, selected_of, selection};
+pub use select::{
+    DeviceCondition, FilteredDevices, ProposedTaint, Selection, SelectorScope, filter_devices,
+    selected_of, selection,
+};
 pub use semantics::Semantics;
 pub use workloads::{WorkloadImpact, Workloads, workloads};

@@ -12,11 +12,10 @@ use super::claims::Templates;
 use super::claims::{ClaimTable, key_of};
 use super::devices::{DeviceEntry, DeviceTable, pool_warnings};
 use super::eviction::{AffectedPods, VerdictEvaluator};
-use super::impact::proposed_rules;
 use super::impact::{
-    Cause, Counts, DeviceImpact, DeviceTaint, Impact, Origin, PodImpact, ProposedTaint, RuleImpact,
+    Cause, Counts, DeviceImpact, DeviceTaint, Impact, Origin, PodImpact, RuleImpact,
 };
-use super::select::{RuleIndex, RuleTaint};
+use super::select::{ProposedTaint, RuleIndex, RuleTaint, proposed_rules};
 use super::semantics::Semantics;
 use crate::model::{Namespace, ResourceClaim, Snapshot};
 

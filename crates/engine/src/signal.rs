@@ -15,9 +15,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::allocator::sharing_counters;
-use super::device_filter::all_devices;
 use super::devices::DeviceEntry;
 use super::expression::{Amount, DeviceExpression};
+use super::select::all_devices;
 use super::semantics::Semantics;
 use crate::model::{
     ClaimHealth, ClaimSource, DeviceHealth, DeviceId, Effect, NamespacedName, NodeName, Pod,

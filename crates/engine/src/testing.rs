@@ -4,8 +4,9 @@ use std::sync::LazyLock;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::impact::{Cause, Impact, Origin, PodImpact, ProposedTaint, Verdict};
+use super::impact::{Cause, Impact, Origin, PodImpact, Verdict};
 use super::inventory::DeviceState;
+use super::select::ProposedTaint;
 use super::semantics::Semantics;
 use crate::model::{
     Allocation, AllocationResult, AttributeValue, BudgetStatus, ConsumerReference, Containers,

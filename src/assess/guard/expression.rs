@@ -116,7 +116,7 @@ fn whole_number(text: &str) -> Option<usize> {
 
 /// A guard that cannot be understood.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
+#[error("{message}; {hint}")]
 pub struct GuardError {
     message: String,
     /// Text to write instead.

@@ -14,13 +14,12 @@ use crate::assess::assessment::Severity;
 use crate::assess::completeness::Basis;
 use crate::assess::evidence::HazardEvidence;
 use crate::assess::hazard::{Hazard, findings};
-use crate::assess::replacements::Replacements;
 use crate::assess::totals::DisruptionFacts;
-use crate::engine::disruption::{Disruption, allows_first, is_subject_to_budgets, refusals};
+use crate::engine::disruption::{allows_first, is_subject_to_budgets, refusals};
 use crate::engine::job_fate::{JobFailure, JobFate, job_fates, job_fates_alone};
 use crate::engine::workloads;
-use crate::engine::workloads::{Gang, Recovering, gangs};
-use crate::engine::{Impact, PodImpact, Workloads};
+use crate::engine::workloads::{Gang, gangs};
+use crate::engine::{Impact, PodImpact};
 use crate::model::{Kind, Namespace, PodDisruptionBudget, Uid};
 
 /// Cost of evictions; lower is better, and the order of the fields is the order of the comparison.
@@ -257,13 +256,8 @@ impl EvictionCosts {
     ) {
         // Without budgets, workloads and replacements, only hazards of each pod by itself are found.
         let alone = DisruptionFacts {
-            disruption: Disruption::default(),
-            workloads: Workloads::default(),
             jobs,
-            recovering: Recovering::default(),
-            replacements: Replacements::default(),
-            siblings: Vec::new(),
-            gaps: Vec::new(),
+            ..DisruptionFacts::default()
         };
         let evidence = HazardEvidence::new(impact, basis.reading, &alone, basis.now);
         for (index, pod) in pods.iter().enumerate() {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use clap::ArgAction;
 use http::Uri;
 use hyper_util::client::proxy::matcher::Matcher;
 use kube::Config;
@@ -19,6 +20,8 @@ use super::plugin;
 use crate::cluster::error::{ClusterError, Server};
 use crate::cluster::observer::{Event, Observer};
 use crate::cluster::permission::Purpose;
+use crate::completion::Values;
+use crate::naming::duration::parse_request_timeout;
 
 /// Everything that is needed to send a request.
 #[derive(Clone, Debug)]
@@ -340,61 +343,125 @@ pub(super) fn from_environment<'a>(server: &Uri, environment: &'a Environment) -
     (!is_loopback && matcher.intercept(server).is_some()).then_some(proxy)
 }
 
-/// Maximum silence of a server by default.
-pub const DEFAULT_REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
+/// Value of `--request-timeout`; `None` is no limit.
+pub type Timeout = Option<Duration>;
 
 /// kubectl's connection flags, as they were given.
-#[derive(Clone, Debug, Default)]
+#[allow(
+    rustdoc::broken_intra_doc_links,
+    reason = "these texts are the help that users read, with its brackets"
+)]
+#[derive(clap::Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Connection")]
 pub struct ConnectionOptions {
-    /// `--kubeconfig`: this file and no other.
+    /// Path of the kubeconfig file
+    #[arg(long, global = true, value_name = "FILENAME")]
     pub kubeconfig: Option<PathBuf>,
-    /// `--context`.
+
+    /// Kubeconfig context
+    #[arg(long, global = true, value_name = "NAME")]
     pub context: Option<String>,
-    /// `--cluster`: instead of the context's.
+
+    /// Kubeconfig cluster
+    #[arg(long, global = true, value_name = "NAME")]
     pub cluster: Option<String>,
-    /// `--user`: instead of the context's.
+
+    /// Kubeconfig user
+    #[arg(long, global = true, value_name = "NAME")]
     pub user: Option<String>,
-    /// `--namespace`: instead of the context's.
+
+    /// Namespace of claims or pods; only for `devices`, `explain`, `make-room` and `podresources list`
+    #[arg(short, long, global = true, value_name = "NAME", add = Values::Namespaces)]
     pub namespace: Option<String>,
-    /// `--server`: instead of the cluster's, together with its `tls-server-name`.
+
+    /// All namespaces (the default; accepted for compatibility with kubectl)
+    #[arg(short = 'A', long, global = true)]
+    pub all_namespaces: bool,
+
+    /// Address and port of the API server
+    #[arg(short, long, global = true, value_name = "URL")]
     pub server: Option<String>,
-    /// `--tls-server-name`.
+
+    /// Server name to verify in the API server's certificate; default: the host in the server's address
+    #[arg(long, global = true, value_name = "NAME")]
     pub tls_server_name: Option<String>,
-    /// `--insecure-skip-tls-verify`; absent when the flag was not given.
+
+    /// Do not check the API server's certificate
+    #[arg(long, global = true, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub insecure_skip_tls_verify: Option<bool>,
-    /// `--certificate-authority`.
+
+    /// File with the certificate of the certificate authority
+    #[arg(long, global = true, value_name = "FILENAME")]
     pub certificate_authority: Option<PathBuf>,
-    /// `--client-certificate`.
+
+    /// File with the client's certificate
+    #[arg(long, global = true, value_name = "FILENAME")]
     pub client_certificate: Option<PathBuf>,
-    /// `--client-key`.
+
+    /// File with the client's key
+    #[arg(long, global = true, value_name = "FILENAME")]
     pub client_key: Option<PathBuf>,
-    /// `--token`: instead of all other credentials except certificates.
+
+    /// Bearer token
+    #[arg(long, global = true, value_name = "TOKEN")]
     pub token: Option<String>,
-    /// `--username`.
+
+    /// Name for basic authentication
+    #[arg(long, global = true, value_name = "NAME")]
     pub username: Option<String>,
-    /// `--password`.
+
+    /// Password for basic authentication
+    #[arg(long, global = true, value_name = "PASSWORD")]
     pub password: Option<String>,
-    /// `--as`.
+
+    /// User to impersonate
+    #[arg(long = "as", global = true, value_name = "NAME")]
     pub as_user: Option<String>,
-    /// `--as-group`, repeatable.
+
+    /// Group to impersonate; repeatable
+    #[arg(long, global = true, value_name = "NAME")]
     pub as_group: Vec<String>,
-    /// `--as-uid`.
+
+    /// UID to impersonate
+    #[arg(long, global = true, value_name = "UID")]
     pub as_uid: Option<String>,
-    /// `--as-user-extra KEY=VALUE`, repeatable.
+
+    /// Extra field of the user to impersonate; repeatable
+    #[arg(long, global = true, value_name = "KEY=VALUE")]
     pub as_user_extra: Vec<String>,
-    /// For how long a server may be silent; absent for no limit.
-    pub request_timeout: Option<Duration>,
-    /// `--disable-compression`.
+
+    /// How long to wait for more data from the server, such as 30s or 1m; 0 means no limit [default: 30s]
+    #[arg(long, global = true, value_name = "DURATION", value_parser = parse_request_timeout, default_value = "30s", hide_default_value = true)]
+    pub request_timeout: Timeout,
+
+    /// Do not request compressed responses
+    #[arg(long, global = true, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", hide_default_value = true, action = ArgAction::Set)]
     pub disable_compression: bool,
-    /// `--proxy-url`: instead of the cluster's.
+
+    /// Proxy for the API server; default: proxy-url of the kubeconfig, else HTTPS_PROXY
+    #[arg(long, global = true, value_name = "URL")]
     pub proxy_url: Option<String>,
-    /// `--kuberc`: kubectl's preferences, which say what credential plugins may be run.
+
+    /// File with kubectl's preferences; only credentialPluginPolicy and credentialPluginAllowlist
+    /// are used [default: $KUBERC, else ~/.kube/kuberc]
+    #[arg(long, global = true, value_name = "FILENAME")]
     pub kuberc: Option<PathBuf>,
-    /// Purpose of the connection, which decides the role that is shown when a permission is missing.
+
+    /// Show each request with its bytes and time; all values of LEVEL above 0 have this effect
+    #[arg(short, long, alias = "v", global = true, value_name = "LEVEL", num_args = 0..=1, default_missing_value = "1", default_value = "0", hide_default_value = true)]
+    pub verbosity: u8,
+
+    /// Purpose of the connection, which decides the role that is shown when a permission is missing
+    #[arg(skip)]
     pub purpose: Option<Purpose>,
 }
 
 impl ConnectionOptions {
+    /// The namespace that narrows the command.
+    pub fn narrowing_namespace(&self) -> Option<&str> {
+        self.namespace.as_deref().filter(|_| !self.all_namespaces)
+    }
+
     /// As kubectl: what is set to nothing is not set.
     pub(super) fn given(&self) -> Self {
         let text = |value: &Option<String>| value.clone().filter(|value| !value.is_empty());

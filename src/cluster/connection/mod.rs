@@ -15,4 +15,4 @@ pub(crate) mod load;
 mod plugin;
 pub(crate) use kubeconfig::Renewal;
 pub use load::Connection;
-pub use load::{ConnectionOptions, DEFAULT_REQUEST_TIMEOUT, Environment};
+pub use load::{ConnectionOptions, Environment};

@@ -1,7 +1,7 @@
 //! From files to text: compression, character sets, and limits by the byte that is read.
 
 use std::cell::Cell;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
 use std::rc::Rc;
 
@@ -36,11 +36,6 @@ pub(crate) fn content<'a>(
 ) -> Result<Content<'a>, InputError> {
     let mut bytes = Bytes::open(source, stdin, limits)?;
     let mut text = Vec::new();
-    let held = if bytes.is_plain {
-        limits.bytes
-    } else {
-        limits.held
-    };
     let mut checked = 0;
     while bytes.append_to(&mut text)? {
         if is_tar(&text) {
@@ -50,29 +45,20 @@ pub(crate) fn content<'a>(
             });
         }
         checked = check(&text, checked).map_err(|problem| bytes.not_text(problem))?;
-        if text.len() as u64 > held {
+        if text.len() as u64 > limits.held {
             let without_mark = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&text);
             if without_mark.trim_ascii_start().starts_with(b"{") {
                 let without_mark = without_mark.to_vec();
                 return Ok(Content::Json(without_mark, Box::new(bytes)));
             }
-            return Err(bytes.too_long(held));
+            if !bytes.is_plain {
+                return Err(bytes.too_long(limits.held));
+            }
         }
     }
     decode(text)
         .map(Content::Text)
         .map_err(|problem| bytes.not_text(problem))
-}
-
-/// Opens a file that can be read again, and that is longer than other text may be to be held.
-pub(crate) fn long_file(source: &FileSource, limits: &Limits) -> Option<impl Read> {
-    let FileSource::Path(path) = source else {
-        return None;
-    };
-    let file = fs::metadata(path).ok()?;
-    let is_long = file.is_file() && file.len() > limits.held;
-    let file = is_long.then(|| File::open(path).ok()).flatten()?;
-    Some(file.take(limits.bytes))
 }
 
 /// The bytes of one file as they are unpacked, with an eye on how many they are.

@@ -166,7 +166,7 @@ fn is_manifest(path: &Path) -> bool {
 pub struct Limits {
     /// Most bytes of one file, unpacked.
     pub bytes: u64,
-    /// Most bytes of text that are held at once, unless a plain file is as large as that on the disk.
+    /// Most bytes of text that are held at once, unless a plain file that is no JSON is as large as that on the disk.
     /// JSON that goes on is decoded as it is read; anything else that goes on is refused.
     pub held: u64,
     /// Most bytes that one byte of gzip may stand for; dumps of clusters reach about 50.

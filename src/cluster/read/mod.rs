@@ -6,7 +6,6 @@
 
 pub(crate) mod bodies;
 pub(crate) mod devices;
-mod disruption_inputs;
 pub(super) mod everything;
 pub(crate) mod kinds;
 pub(crate) mod lists;
@@ -15,8 +14,10 @@ pub(crate) mod pods;
 mod workloads;
 
 pub(crate) use devices::read_devices_beside;
-pub use devices::{ReadMore, read_devices, read_devices_and, read_for_preview};
-pub use disruption_inputs::{EarlyInputs, read_pods_and_disruption_inputs};
+pub use devices::{
+    EarlyInputs, ReadMore, read_devices, read_devices_and, read_for_preview,
+    read_pods_and_disruption_inputs,
+};
 pub use everything::{Saved, SavedList, read_everything};
 pub use kinds::ReadResult;
 pub use kinds::read_attributes;

@@ -136,8 +136,6 @@ pub enum PodQueryResult {
     WithoutClaims,
     /// There is none.
     Gone,
-    /// The user may not read them, for this reason.
-    Denied(String),
 }
 
 /// Every pod, of the type by which others choose too: what reads a list is long, and made for each.
@@ -147,7 +145,7 @@ const ALL: &(dyn Fn(&Pod) -> bool + Sync) = &|_| true;
 ///
 /// # Errors
 ///
-/// As any read, unless permission is missing.
+/// As any read.
 pub async fn find_pods(
     client: &ApiClient,
     served: &ServedKinds,
@@ -157,39 +155,32 @@ pub async fn find_pods(
         return Ok(PodQueryResult::Gone);
     };
     let list = |selection| Listing::new(client, version, selection, Detail::Names);
-    let found: Result<List<Pod>, ClusterError> = match meant {
-        PodQuery::One(name) => match object(client, version, name).await {
-            Ok(None) => return Ok(PodQueryResult::Gone),
-            Ok(Some(list)) => {
-                let list = list.of_kind::<Pod>();
-                // The pod exists: conversion drops pods without claims.
-                if list.items.is_empty() {
-                    return Ok(PodQueryResult::WithoutClaims);
-                }
-                Ok(list)
+    let found: List<Pod> = match meant {
+        PodQuery::One(name) => {
+            let Some(list) = object(client, version, name).await? else {
+                return Ok(PodQueryResult::Gone);
+            };
+            let list = list.of_kind::<Pod>();
+            // The pod exists: conversion drops pods without claims.
+            if list.items.is_empty() {
+                return Ok(PodQueryResult::WithoutClaims);
             }
-            Err(error) => Err(error),
-        },
+            list
+        }
         PodQuery::Called(name) => {
             // Every resource can be selected by this field, without knowing the namespace.
             let selection = Selection::Fields(format!("metadata.name={name}"));
-            list(selection).facts(ALL).await
+            list(selection).facts(ALL).await?
         }
         PodQuery::Chosen(namespace, chosen) => {
             let selection = match namespace {
                 Some(namespace) => Selection::Namespace(namespace.to_owned()),
                 None => Selection::All,
             };
-            list(selection).facts(chosen).await
+            list(selection).facts(chosen).await?
         }
     };
-    match found {
-        Ok(list) => Ok(PodQueryResult::These(list.items, list.warnings)),
-        Err(error @ ClusterError::Forbidden { .. }) => {
-            Ok(PodQueryResult::Denied(error.to_string()))
-        }
-        Err(error) => Err(error),
-    }
+    Ok(PodQueryResult::These(found.items, found.warnings))
 }
 
 /// Adds to `reading` what says where claims could be placed: device classes and nodes. Who may not read

@@ -1,10 +1,12 @@
-//! Changes of rules: each is sent, decided anew after a conflict, logged, and printed once.
+//! Changes of rules: each is sent, decided anew after a conflict, logged, and printed once; and their flags.
 
 use std::cell::RefCell;
+use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::connect::failed;
+use super::connect::{Source, failed};
+use super::present::formats;
 use crate::cluster::{
     ChangeDoubt, ChangeResult, ClusterError, ConflictAction, ObjectChange, ObjectVersion, Removal,
     Rules, StoredRule, WriteMode, preferred_version,
@@ -20,7 +22,62 @@ use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect, Kind};
 use crate::render::{Format, Page, render};
 use crate::report::ChangeReport;
-use crate::report::change::ChangedRule;
+
+/// Flags of every command that changes something.
+#[derive(clap::Args, Debug)]
+#[command(next_help_heading = "Safety")]
+pub(crate) struct ChangeArgs {
+    /// Only print what would be done: client or server
+    ///
+    /// `client`, the default, sends nothing; the `server` checks the changes.
+    #[arg(long, value_enum, hide_possible_values = true, hide_default_value = true, default_value = "none", num_args = 0..=1, require_equals = true, default_missing_value = "client", value_name = "WHERE")]
+    pub(crate) dry_run: DryRun,
+}
+
+/// Flags of commands that change something, and can be rehearsed on saved objects.
+#[derive(clap::Args, Debug)]
+#[command(next_help_heading = "Safety")]
+pub(crate) struct RehearsalArgs {
+    #[command(flatten)]
+    change: ChangeArgs,
+
+    /// With --dry-run=client, read saved objects; repeatable
+    #[arg(long, value_name = "FILENAME", hide_short_help = true)]
+    from: Vec<PathBuf>,
+}
+
+impl RehearsalArgs {
+    /// Place where changes are only tried.
+    pub(crate) fn dry_run(&self) -> DryRun {
+        self.change.dry_run
+    }
+
+    /// The source of the cluster's state.
+    ///
+    /// # Errors
+    ///
+    /// Changes would be sent, and saved objects read.
+    pub(crate) fn source(&self) -> Result<Source, Failure> {
+        if !self.from.is_empty() && self.dry_run() != DryRun::Client {
+            return Err(Failure::usage("--from needs --dry-run=client"));
+        }
+        Ok(Source {
+            from: self.from.clone(),
+            kubernetes: None,
+            now: None,
+        })
+    }
+}
+
+/// Format of the report of a change.
+#[derive(clap::Args, Debug, Default)]
+pub(crate) struct ReportArgs {
+    /// Output format: json or yaml
+    ///
+    /// Prints a ChangeReport at the end: what was done with each rule.
+    #[arg(short, long, hide_possible_values = true, value_name = "FORMAT", value_parser = formats(&[Format::Json, Format::Yaml]), help_heading = "Output")]
+    pub(crate) output: Option<Format>,
+}
 
 /// Place for the lines about changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +129,7 @@ impl<'a> Recorder<'a> {
     }
 
     pub(crate) fn done(&self, outcome: RuleOutcome) -> Result<(), Failure> {
-        let line = ChangedRule::from(&outcome).line(self.dry_run);
+        let line = outcome.line(self.dry_run);
         self.context.log.add(outcome);
         match self.lines {
             Lines::Left => Ok(()),

@@ -1,5 +1,5 @@
 //! Sources of the facts: the connection to a cluster, with the kinds that it serves and the messages when it does not
-//! answer; or saved files.
+//! answer; or saved files. And permissions, which are checked before anything is changed.
 
 use std::collections::BTreeSet;
 use std::io::{self, Read};
@@ -8,18 +8,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::channel::oneshot;
+use futures::future::try_join_all;
 use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::cluster::{
-    self, ApiClient, ClusterError, Connection, Event, FileSource, InputError, Limits, Manifests,
-    Observer, Purpose, Rules, ServedKinds, Traffic, discover,
+    self, AccessQuery, ApiClient, ClusterError, Connection, Event, FileSource, InputError, Limits,
+    Manifests, Observer, Purpose, Rules, ServedKinds, Traffic, WriteAnswer, WriteMode, discover,
+    evict, is_allowed, user_name,
 };
 use crate::commands::context::Context;
+use crate::decide::drain::EvictionReply;
 use crate::decide::version::{behaviour_of, require_predictions, semantics_of};
 use crate::engine::Semantics;
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceTaintRule, Minor};
+use crate::model::{DeviceTaintRule, Minor, NamespacedName, Uid};
 use crate::naming::phrase::few;
 use crate::output::Printer;
 
@@ -68,7 +71,10 @@ pub(crate) async fn reach(context: &Context) -> Result<Live, Failure> {
 
 /// Connects as the flags and the environment say, and asks the server nothing yet.
 pub(crate) async fn connect_client(context: &Context) -> Result<ApiClient, Failure> {
-    let observer = Arc::new(ReadProgress::new(&context.printer, context.verbosity));
+    let observer = Arc::new(ReadProgress::new(
+        &context.printer,
+        context.connection.verbosity,
+    ));
     let connection = Connection::load(&context.connection, &context.environment, observer.as_ref())
         .await
         .map_err(failed)?;
@@ -275,6 +281,99 @@ fn parse_version(text: &str) -> Result<Minor, String> {
 fn parse_time(text: &str) -> Result<Timestamp, String> {
     text.parse()
         .map_err(|_| format!("{text:?} is not a time such as 2026-11-21T01:00:00Z"))
+}
+
+/// Refuses to begin where the user may not do one of these things.
+///
+/// # Errors
+///
+/// Something is not allowed, all of which is named; or the server does not say whether it is.
+pub(crate) async fn refuse_missing(
+    queries: impl IntoIterator<Item = AccessQuery>,
+    purpose: Purpose,
+    client: &ApiClient,
+) -> Result<(), Failure> {
+    let asked = queries.into_iter().map(async |query| {
+        let is_allowed = is_allowed(client, &query).await;
+        is_allowed.map(|is_allowed| (query, is_allowed))
+    });
+    // All at once, so that every missing permission is listed and not only the first.
+    let answers = try_join_all(asked).await;
+    let answers = answers.map_err(|error| {
+        failed(error)
+            .context("cannot check whether you have the required permissions")
+            .detail("nothing was changed")
+    })?;
+    let missing = answers.into_iter().filter(|(_, is_allowed)| !is_allowed);
+    let mut missing = missing.map(|(query, _)| query);
+    let Some(first) = missing.next() else {
+        return Ok(());
+    };
+    let place = |query: &AccessQuery| match &query.namespace {
+        Some(namespace) => format!(" in namespace {namespace}"),
+        None => String::new(),
+    };
+    let first_place = place(&first);
+    let denied = failed(ClusterError::Forbidden {
+        permission: first.permission,
+        user: user_name(client).await,
+        purpose: Some(purpose),
+    });
+    let denied = if first_place.is_empty() {
+        denied
+    } else {
+        denied.detail(format!("needed{first_place}"))
+    };
+    let others = missing.fold(denied, |failure, query| {
+        let text = format!("also missing: {}{}", query.permission, place(&query));
+        failure.detail(text)
+    });
+    Err(others.detail("nothing was changed"))
+}
+
+/// Tries one eviction in each namespace without carrying it out: permissions are granted by namespace, and admission may
+/// refuse an eviction. A budget that refuses now may allow the eviction later.
+///
+/// # Errors
+///
+/// An eviction is not permitted, or cannot be tried. Nothing was changed.
+pub(crate) async fn try_evictions<'p>(
+    pods: impl IntoIterator<Item = (&'p NamespacedName, &'p Uid)>,
+    client: &ApiClient,
+) -> Result<(), Failure> {
+    let mut namespaces = BTreeSet::new();
+    for (pod, uid) in pods {
+        if namespaces.insert(&pod.namespace) {
+            let tried = evict(client, pod, uid, None, WriteMode::DryRun).await;
+            tried.map_err(|error| failed(error).detail("nothing was changed"))?;
+        }
+    }
+    Ok(())
+}
+
+/// Evicts a pod through the Eviction API, with this grace period or its own.
+///
+/// # Errors
+///
+/// The request was not answered by the API.
+pub(crate) async fn evict_pod(
+    client: &ApiClient,
+    pod: &NamespacedName,
+    uid: &Uid,
+    grace: Option<i64>,
+) -> Result<EvictionReply, Failure> {
+    let answer = evict(client, pod, uid, grace, WriteMode::Store).await;
+    answer.map(reply).map_err(failed)
+}
+
+/// A reply of the Eviction API, or to a deletion.
+pub(crate) fn reply(answer: WriteAnswer) -> EvictionReply {
+    match answer {
+        WriteAnswer::Accepted => EvictionReply::Accepted,
+        WriteAnswer::Outdated => EvictionReply::Gone,
+        WriteAnswer::Refused(message) => EvictionReply::Refused(message),
+        WriteAnswer::Unknown(error) => EvictionReply::Unknown(error.to_string()),
+    }
 }
 
 #[cfg(test)]

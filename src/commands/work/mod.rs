@@ -2,7 +2,6 @@
 //!
 //! Arguments that several commands share are the structs that do the work.
 
-pub(crate) mod access;
 pub(crate) mod changer;
 pub(crate) mod cluster_view;
 pub(crate) mod connect;
@@ -13,5 +12,4 @@ pub(crate) mod mutation_context;
 pub(crate) mod observer;
 pub(crate) mod pipeline;
 pub(crate) mod present;
-mod reads;
 pub(crate) mod wait;

@@ -24,7 +24,6 @@ use crate::decide::{Chooser, Proposal, pending_evictions};
 use crate::engine::settle::{Goal, Patience};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Minor, Uid, Warning};
-use crate::output::escape::hanging;
 use crate::output::question::{self, QuestionError};
 use crate::report::impact::saved;
 use crate::report::metadata::{Cluster, Warning as Oddity};
@@ -106,7 +105,7 @@ impl Pipeline<'_> {
         }
         // It costs another read of pods, and only an expected report is compared with it.
         let previewed = match proposal.previewed(view.now) {
-            Some(previewed) if safety.expect.is_some() => {
+            Some(previewed) if safety.expected.is_some() => {
                 Some(mutation.report_on(&previewed, &[], None).await?)
             }
             Some(_) | None => None,
@@ -304,11 +303,8 @@ pub(crate) async fn asking(rules: &[DeviceTaintRule], client: &ApiClient) -> Opt
 /// Prints the lines above a question, the cluster first.
 pub(crate) fn introduce(lines: &[String], context: &Context) {
     let cluster = context.introduced_cluster().map(|cluster| cluster.line());
-    let columns = context.interactive.then(question::columns).flatten();
     for line in cluster.iter().chain(lines) {
-        for part in hanging(line, columns) {
-            context.printer.note(&part);
-        }
+        context.printer.note(line);
     }
 }
 
@@ -358,8 +354,19 @@ fn unanswered(error: QuestionError) -> Failure {
     }
 }
 
-/// Reads the report of `--expect`.
-pub(crate) fn read_expected(path: &PathBuf) -> Result<ImpactFacts, Failure> {
+/// The limits with the report of `--expect`, which is read before anything else is done.
+///
+/// # Errors
+///
+/// It cannot be read.
+pub(crate) fn read_limits(limits: &SafetyLimits) -> Result<SafetyLimits, Failure> {
+    Ok(SafetyLimits {
+        expected: limits.expect.as_ref().map(read_expected).transpose()?,
+        ..limits.clone()
+    })
+}
+
+fn read_expected(path: &PathBuf) -> Result<ImpactFacts, Failure> {
     let unreadable =
         |error: &dyn Display| Failure::usage(format!("--expect {}: {error}", path.display()));
     let text = read_to_string(path).map_err(|error| unreadable(&error))?;

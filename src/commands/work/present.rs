@@ -66,13 +66,14 @@ pub(crate) fn present_as(
         printer.note(&line);
     }
     tell(answer, printer);
+    let (_, incomplete) = answer.doubts();
     if answer.is_empty() {
         let place = match &context.namespace {
             Some(namespace) => format!(" in namespace {namespace}"),
             None => String::new(),
         };
         // Objects that were not read may exist.
-        let doubt = if answer.incomplete().is_empty() {
+        let doubt = if incomplete.is_empty() {
             ""
         } else {
             ", but the data is incomplete"
@@ -95,7 +96,7 @@ pub(crate) fn present_as(
         let text = render(answer, page)?;
         printer.emit_marked(&text, &marks(answer, format))?;
     }
-    let missing = answer.incomplete().iter().map(|gap| gap.missing.clone());
+    let missing = incomplete.iter().map(|gap| gap.missing.clone());
     let state = AnswerState {
         refusal: answer.refusal(),
         unsaid: unsaid(answer, format),
@@ -106,12 +107,12 @@ pub(crate) fn present_as(
 
 /// Prints those parts of an answer that it has no place for.
 fn tell(answer: &impl View, printer: &Printer<'_>) {
-    let unsaid = answer.warnings().iter();
-    for warning in unsaid.filter(|warning| !answer.mentions(warning)) {
+    let (warnings, incomplete) = answer.doubts();
+    for warning in warnings.iter().filter(|warning| !answer.mentions(warning)) {
         printer.warn(&warning.line());
     }
     if !answer.says_what_is_not_known() {
-        for gap in answer.incomplete() {
+        for gap in incomplete {
             printer.warn(&gap.line());
         }
     }

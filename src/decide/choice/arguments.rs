@@ -4,31 +4,15 @@ use std::path::PathBuf;
 
 use super::resolve::DeviceFilter;
 use crate::completion::Values;
-use crate::decide::identity::Hardware;
 use crate::error::Failure;
 use crate::model::{DeviceSelector, Effect, Taint};
 use crate::naming::phrase::is_other_type;
 use crate::naming::shell::word;
-use crate::naming::{NamingError, Subject, Targets, device, rule};
+use crate::naming::{Hardware, NamingError, Subject, Targets, device, rule};
 
-/// Arguments and flags that select devices, as they were typed.
-#[derive(Clone, Debug, Default)]
-pub struct DeviceArguments {
-    /// Devices, hardware IDs, and perhaps a taint.
-    pub arguments: Vec<String>,
-    /// `--all-devices`; `None` where the command has no such flag.
-    pub all_devices: Option<bool>,
-    /// Conditions on devices.
-    pub filters: DeviceFilterFlags,
-    /// `--rule`
-    pub rules: Vec<String>,
-    /// `--filename`
-    pub filenames: Vec<PathBuf>,
-}
-
-/// Flags with conditions on devices. A device has to meet all of them.
+/// Arguments and flags that select devices, as they were typed. A device has to meet all conditions.
 #[derive(Clone, Debug, Default, clap::Args)]
-pub struct DeviceFilterFlags {
+pub struct DeviceArguments {
     /// Devices for which this CEL expression is true
     ///
     /// For example 'device.attributes["gpu.example.com"].model == "H100"'. A device for which it cannot be evaluated is an
@@ -40,6 +24,14 @@ pub struct DeviceFilterFlags {
     #[arg(long, help_heading = "Devices", add = Values::Nodes)]
     pub node: Option<String>,
 
+    /// Devices, hardware IDs, and perhaps a taint; each command documents its own.
+    #[arg(skip)]
+    pub arguments: Vec<String>,
+
+    /// `--all-devices`; `None` where the command has no such flag.
+    #[arg(skip)]
+    pub all_devices: Option<bool>,
+
     /// `--skip-errors`; `None` where the command has no such flag.
     #[arg(skip)]
     pub skips_errors: Option<bool>,
@@ -47,27 +39,33 @@ pub struct DeviceFilterFlags {
     /// `--with-partitions`
     #[arg(skip)]
     pub with_partitions: bool,
-}
 
-impl DeviceFilterFlags {
-    /// The filters, with the arguments beside them.
-    pub fn with(&self, arguments: &[String]) -> DeviceArguments {
-        DeviceArguments {
-            arguments: arguments.to_vec(),
-            filters: self.clone(),
-            ..DeviceArguments::default()
-        }
-    }
+    /// `--rule`
+    #[arg(skip)]
+    pub rules: Vec<String>,
+
+    /// `--filename`
+    #[arg(skip)]
+    pub filenames: Vec<PathBuf>,
 }
 
 impl DeviceArguments {
+    /// The flags, with the arguments beside them.
+    #[must_use]
+    pub fn with(&self, arguments: &[String]) -> Self {
+        Self {
+            arguments: arguments.to_vec(),
+            ..self.clone()
+        }
+    }
+
     /// True if neither devices nor a taint were typed.
     pub fn is_empty(&self) -> bool {
         self.arguments.is_empty()
             && self.all_devices != Some(true)
-            && self.filters.expressions.is_empty()
-            && self.filters.node.is_none()
-            && !self.filters.with_partitions
+            && self.expressions.is_empty()
+            && self.node.is_none()
+            && !self.with_partitions
             && self.rules.is_empty()
             && self.filenames.is_empty()
     }
@@ -83,11 +81,11 @@ impl DeviceArguments {
                 None => typed.arguments.push(text),
                 Some(Subject::Device(id)) => typed.arguments.push(id.to_string()),
                 Some(Subject::Node(name)) => {
-                    if let Some(first) = node.as_ref().or(self.filters.node.as_ref()) {
+                    if let Some(first) = node.as_ref().or(self.node.as_ref()) {
                         let text = format!("more than one node: {first} and {name}");
                         return Err(Failure::usage(text));
                     }
-                    typed.filters.node = Some(name.clone());
+                    typed.node = Some(name.clone());
                     node = Some(name);
                 }
                 Some(Subject::Rule(name)) if purpose == Purpose::Assess => typed.rules.push(name),
@@ -166,7 +164,7 @@ impl Choice {
         // Before taints are looked for: `uuid=GPU-18db…` has the form of one.
         let (hardware, names) = Hardware::among(&typed.arguments);
         let (selectors, taint) = devices_and_taint(&names, &typed, &hardware)?;
-        let filter = DeviceFilter::parse(&typed.filters)?;
+        let filter = DeviceFilter::parse(&typed)?;
         let filter = filter.map(|filter| filter.used_for(purpose));
         match (&taint, purpose) {
             (Some(taint), Purpose::Choose | Purpose::List) => {
@@ -265,7 +263,7 @@ fn devices_and_taint(
     if let Some(text) = names.iter().find(|text| text.ends_with('-')) {
         let words: Vec<String> = typed.arguments.iter().map(|text| word(text)).collect();
         // `remove` has no --node.
-        let hint = match typed.filters.node {
+        let hint = match typed.node {
             None => format!("kubectl devicetaint remove {}", words.join(" ")),
             Some(_) => "kubectl devicetaint remove RULE".to_owned(),
         };
@@ -413,9 +411,9 @@ mod tests {
         ] {
             let mut choice = Choice::parse(&typed(&names), Purpose::Assess).expect("devices");
             assert_eq!(choice.has_whole_driver(), is_whole, "{names:?}");
-            choice.filter = DeviceFilter::parse(&DeviceFilterFlags {
+            choice.filter = DeviceFilter::parse(&DeviceArguments {
                 node: Some("node-7".to_owned()),
-                ..DeviceFilterFlags::default()
+                ..DeviceArguments::default()
             })
             .expect("a filter");
             assert!(!choice.has_whole_driver(), "{names:?} of a node");
@@ -478,13 +476,12 @@ mod tests {
 
     #[test]
     fn a_key_without_effect_beside_devices_is_a_taint() {
-        let by_node = || DeviceFilterFlags {
+        let by_node = || DeviceArguments {
             node: Some("node-7".to_owned()),
-            ..DeviceFilterFlags::default()
+            ..DeviceArguments::default()
         };
-        let with = |arguments: &[&str], filters: DeviceFilterFlags| DeviceArguments {
-            filters,
-            ..typed(arguments)
+        let with = |arguments: &[&str], filters: DeviceArguments| {
+            filters.with(&typed(arguments).arguments)
         };
         let by_number = ["example.com/x", "GPU-18db2cf4-4a53-1f4c-9cf1-0f4a6d0a5b1c"];
         for typed in [

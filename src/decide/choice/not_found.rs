@@ -2,20 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use super::arguments::{Choice, ChoiceBasis};
-use super::resolve::DeviceFilter;
-use crate::decide::identity::Hardware;
-use crate::engine::devices::in_unknown_pools;
-use crate::engine::{self, DeviceCondition, ProposedTaint, Semantics, filter_devices};
+use crate::engine::{self, Semantics};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{
-    Device, DeviceId, DeviceSelector, DeviceTaintRule, Kind, Reading, ResourceSlice, Warning,
-};
-use crate::naming::phrase::{few, nearest};
+use crate::model::{Device, DeviceId, DeviceSelector, Kind, Reading};
+use crate::naming::phrase::nearest;
 use crate::naming::shell::word;
-use crate::naming::{device, suggest};
+use crate::naming::{Hardware, device, suggest};
 
-const LIST: &str = "list the devices with `kubectl devicetaint devices`";
+pub(super) const LIST: &str = "list the devices with `kubectl devicetaint devices`";
 
 /// Hint for a cluster without devices.
 pub const NO_DEVICES: &str = "no driver publishes a device, and no claim has one allocated: check \
@@ -37,7 +31,7 @@ fn did_you_mean(failure: Failure, names: &[String]) -> Failure {
 }
 
 /// The failure with this hint, if it has none.
-fn or_hint(failure: Failure, hint: &str) -> Failure {
+pub(super) fn or_hint(failure: Failure, hint: &str) -> Failure {
     if failure.hints().is_empty() {
         failure.hint(hint)
     } else {
@@ -50,7 +44,7 @@ pub fn no_device(selector: &DeviceSelector, reading: &Reading, semantics: &Seman
     or_hint(unmatched_device(selector, reading, semantics), LIST)
 }
 
-fn unmatched_device(
+pub(super) fn unmatched_device(
     selector: &DeviceSelector,
     reading: &Reading,
     semantics: &Semantics,
@@ -95,93 +89,6 @@ pub fn no_node(name: &str) -> Failure {
     Failure::new(ExitStatus::Failed, text).hint(LIST)
 }
 
-/// Refuses `conditions` of which no device meets all: the first that none meets alone, else all together. Together they
-/// `may_match_nothing` in a list.
-pub(super) fn refuse_no_match(
-    conditions: &[DeviceCondition],
-    may_match_nothing: bool,
-    reading: &Reading,
-    semantics: &Semantics,
-) -> Result<(), Failure> {
-    let is_unmet = |condition: &&DeviceCondition| {
-        let alone = std::slice::from_ref(*condition);
-        let alone = filter_devices(&reading.snapshot, alone, semantics);
-        alone.devices.is_empty() && alone.failed.is_empty()
-    };
-    match conditions.iter().find(is_unmet) {
-        Some(DeviceCondition::Node(name)) => Err(no_node(name)),
-        Some(DeviceCondition::Named(selectors)) if !selectors.is_empty() => {
-            Err(no_device(&selectors[0], reading, semantics))
-        }
-        Some(
-            DeviceCondition::Named(_)
-            | DeviceCondition::Attribute(_)
-            | DeviceCondition::Expression(_),
-        )
-        | None => {
-            let failure = Failure::new(ExitStatus::Failed, "no device matches all filters");
-            match may_match_nothing {
-                true => Ok(()),
-                false => Err(failure.hint(LIST)),
-            }
-        }
-    }
-}
-
-/// Refuses taints that select nothing in what was read, where devices to come may be meant.
-///
-/// # Errors
-///
-/// The first selector that matches no device.
-pub fn refuse_missing(
-    proposed: &[ProposedTaint],
-    reading: &Reading,
-    semantics: &Semantics,
-) -> Result<(), Failure> {
-    let Some(failure) = unmatched(proposed, reading, semantics) else {
-        return Ok(());
-    };
-    // The pods on the devices have to be known before there is a rule for them.
-    Err(if reading.without(Kind::ResourceSlice).is_some() {
-        failure
-    } else {
-        or_hint(
-            failure,
-            "to accept devices that do not exist yet: --allow-missing",
-        )
-    })
-}
-
-/// Refuses taints that select nothing in what was read, where devices to come are of no use.
-///
-/// # Errors
-///
-/// The first selector that matches no device.
-pub fn refuse_unmatched(
-    proposed: &[ProposedTaint],
-    reading: &Reading,
-    semantics: &Semantics,
-) -> Result<(), Failure> {
-    match unmatched(proposed, reading, semantics) {
-        Some(failure) => Err(or_hint(failure, LIST)),
-        None => Ok(()),
-    }
-}
-
-/// The failure of the first selector without a rule that selects nothing in what was read.
-fn unmatched(
-    proposed: &[ProposedTaint],
-    reading: &Reading,
-    semantics: &Semantics,
-) -> Option<Failure> {
-    let counts = engine::selection(&reading.snapshot, proposed, semantics).counts;
-    let mut empty = proposed.iter().zip(counts).filter_map(|(proposed, count)| {
-        let is_empty = count == 0 && proposed.rule.is_none();
-        proposed.selector.as_ref().filter(|_| is_empty)
-    });
-    Some(unmatched_device(empty.next()?, reading, semantics))
-}
-
 /// Refuses columns of attributes and capacities that no published device has, where all slices were read.
 ///
 /// # Errors
@@ -204,110 +111,9 @@ pub fn refuse_unknown_columns(names: &[String], reading: &Reading) -> Result<(),
     }
 }
 
-/// Refusal of units, nodes for example, whose devices are not all known, because a driver does not publish some that are
-/// allocated.
-pub fn unknown_devices<'a>(
-    noun: &str,
-    units: impl Iterator<Item = (&'a str, Vec<&'a DeviceId>)>,
-    slices: &[ResourceSlice],
-) -> Option<Failure> {
-    let units: Vec<(&str, Vec<&DeviceId>)> = units.collect();
-    let unknown = in_unknown_pools(units.iter().flat_map(|(_, ids)| ids).copied(), slices);
-    let mut failure: Option<Failure> = None;
-    for (unit, ids) in &units {
-        let missing: Vec<&DeviceId> = ids
-            .iter()
-            .filter(|id| unknown.contains(*id))
-            .copied()
-            .collect();
-        let Some(first) = missing.first() else {
-            continue;
-        };
-        let driver = &first.driver;
-        let refused =
-            failure.unwrap_or_else(|| {
-                Failure::refused(format!(
-                "the devices of {noun} {unit} are not all known, because driver {driver} does not \
-                publish all of them; nothing was changed"
-            ))
-            .hint(format!("start driver {driver}, and run the same command again"))
-            });
-        failure = Some(refused.detail(format!("{noun} {unit}: not published: {}", few(&missing))));
-    }
-    failure
-}
-
-/// Refuses to add rules for the `chosen` devices of a whole node of which not all are published: others would get no rule,
-/// and pods once their driver is back.
-///
-/// # Errors
-///
-/// The node with its drivers.
-pub fn refuse_unknown_on_node(
-    filter: Option<&DeviceFilter>,
-    chosen: &Choice,
-    slices: &[ResourceSlice],
-) -> Result<(), Failure> {
-    let node = filter.and_then(DeviceFilter::node);
-    let (Some(node), ChoiceBasis::Selectors(selectors)) = (node, &chosen.by) else {
-        return Ok(());
-    };
-    let devices = selectors.iter().filter_map(DeviceSelector::device_id);
-    let devices: Vec<DeviceId> = devices.collect();
-    let unit = (node, devices.iter().collect());
-    unknown_devices("node", std::iter::once(unit), slices).map_or(Ok(()), Err)
-}
-
-/// Returns the warning that a preview of the `chosen` devices of a whole node does not show all of them.
-pub fn unknown_on_node(
-    filter: Option<&DeviceFilter>,
-    chosen: &Choice,
-    slices: &[ResourceSlice],
-) -> Option<Warning> {
-    let refused = refuse_unknown_on_node(filter, chosen, slices).err()?;
-    let text = refused.to_string();
-    let text = text.strip_suffix("; nothing was changed").unwrap_or(&text);
-    Some(Warning {
-        code: "unpublished-devices",
-        message: text.to_owned(),
-        fix: refused.hints().first().cloned(),
-    })
-}
-
-/// Returns the warning that the devices of rules are not published, so that it is unknown which partitions they have.
-pub fn rules_without_published_devices(
-    rules: &[DeviceTaintRule],
-    reading: &Reading,
-    semantics: &Semantics,
-) -> Option<Warning> {
-    if reading.without(Kind::ResourceSlice).is_some() {
-        return None;
-    }
-    let published = engine::devices(&reading.snapshot, semantics);
-    let published: BTreeSet<&DeviceId> = published
-        .iter()
-        .filter(|state| state.device.is_some())
-        .map(|state| &state.id)
-        .collect();
-    let selectors = rules.iter().filter_map(|rule| rule.selector.as_ref());
-    let named: BTreeSet<DeviceId> = selectors.filter_map(DeviceSelector::device_id).collect();
-    let missing = named.iter().filter(|id| !published.contains(id));
-    let missing: Vec<&DeviceId> = missing.collect();
-    (!missing.is_empty()).then(|| Warning {
-        code: "unpublished-devices",
-        message: format!(
-            "not published, so that their partitions are unknown and may be in use: {}",
-            few(&missing)
-        ),
-        fix: None,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decide::choice::DeviceFilterFlags;
-    use crate::error::ExitStatus;
     use crate::report::testing;
 
     fn reading() -> Reading {
@@ -353,60 +159,5 @@ mod tests {
         assert!(failure.to_string().starts_with("cannot tell"), "{failure}");
         let columns = refuse_unknown_columns(&["modle".to_owned()], &reading);
         assert!(columns.is_ok());
-    }
-
-    #[test]
-    fn a_node_is_not_tainted_while_some_of_its_devices_are_unknown() {
-        let node = DeviceFilterFlags {
-            node: Some("node-7".to_owned()),
-            ..DeviceFilterFlags::default()
-        };
-        let node = DeviceFilter::parse(&node).unwrap();
-        let chosen = |names: &[&str]| {
-            let devices = names.iter().map(|name| testing::device(name).into());
-            Choice::of_selectors(devices.collect(), Some(testing::TAINT.clone()))
-        };
-        let device = crate::engine::testing::published("gpu-0", &[]);
-        let mut slices = [crate::engine::testing::slice(vec![device])];
-        slices[0].pool.slice_count = 2;
-        let refusal = |names: &[&str]| {
-            let chosen = chosen(names);
-            refuse_unknown_on_node(node.as_ref(), &chosen, &slices).err()
-        };
-        let failure = refusal(&["gpu-0", "gpu-1"]).expect("a refusal");
-        assert_eq!(failure.status(), ExitStatus::Refused);
-        assert_eq!(
-            failure.to_string(),
-            "the devices of node node-7 are not all known, because driver gpu.example.com does not \
-             publish all of them; nothing was changed"
-        );
-        assert!(refusal(&["gpu-0"]).is_none(), "it is published");
-        let both = chosen(&["gpu-0", "gpu-1"]);
-        let mut whole = slices.clone();
-        whole[0].pool.slice_count = 1;
-        let renamed = refuse_unknown_on_node(node.as_ref(), &both, &whole);
-        assert!(renamed.is_ok(), "the pool has no other devices");
-        let warning = unknown_on_node(node.as_ref(), &both, &slices).expect("a warning");
-        assert!(!warning.message.contains("changed"), "{}", warning.message);
-        assert!(warning.fix.expect("a way out").starts_with("start driver"));
-    }
-
-    #[test]
-    fn partitions_of_a_device_that_is_not_published_are_unknown() {
-        let rule = |device: &str| {
-            let mut rule = crate::decide::testing::named(device, "NoSchedule");
-            rule.selector = Some(testing::device(device).into());
-            rule
-        };
-        let mut reading = testing::reading();
-        reading.known.insert(Kind::ResourceSlice);
-        let device = crate::engine::testing::published("gpu-0", &[]);
-        reading.snapshot.slices = vec![crate::engine::testing::slice(vec![device])];
-        let warning = |rules: &[DeviceTaintRule]| {
-            rules_without_published_devices(rules, &reading, &testing::semantics(37))
-        };
-        assert_eq!(warning(&[rule("gpu-0")]), None);
-        let message = warning(&[rule("gpu-0"), rule("gpu-1")]).expect("a warning");
-        assert!(message.message.ends_with("gpu.example.com/node-7/gpu-1"));
     }
 }

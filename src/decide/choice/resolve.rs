@@ -1,17 +1,21 @@
-//! Devices of hardware IDs, `--node` and `--where` in what was read.
+//! Devices of hardware IDs, `--node` and `--where` in what was read, the taints that are proposed for them, and refusals of
+//! selections that match nothing or are not known whole.
 
-use super::arguments::{Choice, ChoiceBasis, DeviceFilterFlags, Purpose};
-use super::not_found::{no_hardware, refuse_no_match};
-use crate::decide::identity::Hardware;
+use super::arguments::{Choice, ChoiceBasis, DeviceArguments, Purpose};
+use super::not_found::{LIST, no_device, no_hardware, no_node, or_hint, unmatched_device};
 use crate::engine::allocator::sharing_counters;
-use crate::engine::expression::{DeviceExpression, ExpressionError};
-use crate::engine::{DeviceCondition, FilteredDevices, ProposedTaint, Semantics, filter_devices};
+use crate::engine::devices::in_unknown_pools;
+use crate::engine::expression::{AttributeCondition, DeviceExpression, ExpressionError};
+use crate::engine::{
+    self, DeviceCondition, FilteredDevices, ProposedTaint, Semantics, filter_devices,
+};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{
-    DeviceId, DeviceSelector, DeviceTaintRule, Effect, Kind, Reading, Snapshot, Taint, Warning,
+    DeviceId, DeviceSelector, DeviceTaintRule, Effect, Kind, Reading, ResourceSlice, Snapshot,
+    Taint, Warning,
 };
-use crate::naming::keys;
 use crate::naming::phrase::{counted, few};
+use crate::naming::{Hardware, keys};
 use jiff::Timestamp;
 use std::collections::BTreeSet;
 
@@ -83,7 +87,9 @@ pub fn devices_with(
     let mut all = BTreeSet::new();
     for number in hardware {
         refuse_unread(reading)?;
-        let is = DeviceCondition::Attribute(number.conditions());
+        let conditions = number.attributes().into_iter();
+        let conditions = conditions.map(|(name, value)| AttributeCondition::is(name, &value));
+        let is = DeviceCondition::Attribute(conditions.collect());
         let found = filter_devices(&reading.snapshot, &[is], semantics);
         let FilteredDevices { devices, failed } = found;
         if devices.is_empty() {
@@ -138,7 +144,7 @@ impl DeviceFilter {
     ///
     /// An expression that an API server would refuse, or that this plugin cannot evaluate; `--skip-errors` without an
     /// expression.
-    pub fn parse(typed: &DeviceFilterFlags) -> Result<Option<Self>, Failure> {
+    pub fn parse(typed: &DeviceArguments) -> Result<Option<Self>, Failure> {
         if typed.skips_errors == Some(true) && typed.expressions.is_empty() {
             return Err(Failure::usage("--skip-errors needs --where"));
         }
@@ -327,6 +333,192 @@ impl Choice {
     }
 }
 
+/// Refuses `conditions` of which no device meets all: the first that none meets alone, else all together. Together they
+/// `may_match_nothing` in a list.
+fn refuse_no_match(
+    conditions: &[DeviceCondition],
+    may_match_nothing: bool,
+    reading: &Reading,
+    semantics: &Semantics,
+) -> Result<(), Failure> {
+    let is_unmet = |condition: &&DeviceCondition| {
+        let alone = std::slice::from_ref(*condition);
+        let alone = filter_devices(&reading.snapshot, alone, semantics);
+        alone.devices.is_empty() && alone.failed.is_empty()
+    };
+    match conditions.iter().find(is_unmet) {
+        Some(DeviceCondition::Node(name)) => Err(no_node(name)),
+        Some(DeviceCondition::Named(selectors)) if !selectors.is_empty() => {
+            Err(no_device(&selectors[0], reading, semantics))
+        }
+        Some(
+            DeviceCondition::Named(_)
+            | DeviceCondition::Attribute(_)
+            | DeviceCondition::Expression(_),
+        )
+        | None => {
+            let failure = Failure::new(ExitStatus::Failed, "no device matches all filters");
+            match may_match_nothing {
+                true => Ok(()),
+                false => Err(failure.hint(LIST)),
+            }
+        }
+    }
+}
+
+/// Refuses taints that select nothing in what was read, where devices to come may be meant.
+///
+/// # Errors
+///
+/// The first selector that matches no device.
+pub fn refuse_missing(
+    proposed: &[ProposedTaint],
+    reading: &Reading,
+    semantics: &Semantics,
+) -> Result<(), Failure> {
+    let Some(failure) = unmatched(proposed, reading, semantics) else {
+        return Ok(());
+    };
+    // The pods on the devices have to be known before there is a rule for them.
+    Err(if reading.without(Kind::ResourceSlice).is_some() {
+        failure
+    } else {
+        or_hint(
+            failure,
+            "to accept devices that do not exist yet: --allow-missing",
+        )
+    })
+}
+
+/// Refuses taints that select nothing in what was read, where devices to come are of no use.
+///
+/// # Errors
+///
+/// The first selector that matches no device.
+pub fn refuse_unmatched(
+    proposed: &[ProposedTaint],
+    reading: &Reading,
+    semantics: &Semantics,
+) -> Result<(), Failure> {
+    match unmatched(proposed, reading, semantics) {
+        Some(failure) => Err(or_hint(failure, LIST)),
+        None => Ok(()),
+    }
+}
+
+/// The failure of the first selector without a rule that selects nothing in what was read.
+fn unmatched(
+    proposed: &[ProposedTaint],
+    reading: &Reading,
+    semantics: &Semantics,
+) -> Option<Failure> {
+    let counts = engine::selection(&reading.snapshot, proposed, semantics).counts;
+    let mut empty = proposed.iter().zip(counts).filter_map(|(proposed, count)| {
+        let is_empty = count == 0 && proposed.rule.is_none();
+        proposed.selector.as_ref().filter(|_| is_empty)
+    });
+    Some(unmatched_device(empty.next()?, reading, semantics))
+}
+
+/// Refusal of units, nodes for example, whose devices are not all known, because a driver does not publish some that are
+/// allocated.
+pub fn unknown_devices<'a>(
+    noun: &str,
+    units: impl Iterator<Item = (&'a str, Vec<&'a DeviceId>)>,
+    slices: &[ResourceSlice],
+) -> Option<Failure> {
+    let units: Vec<(&str, Vec<&DeviceId>)> = units.collect();
+    let unknown = in_unknown_pools(units.iter().flat_map(|(_, ids)| ids).copied(), slices);
+    let mut failure: Option<Failure> = None;
+    for (unit, ids) in &units {
+        let missing: Vec<&DeviceId> = ids
+            .iter()
+            .filter(|id| unknown.contains(*id))
+            .copied()
+            .collect();
+        let Some(first) = missing.first() else {
+            continue;
+        };
+        let driver = &first.driver;
+        let refused =
+            failure.unwrap_or_else(|| {
+                Failure::refused(format!(
+                "the devices of {noun} {unit} are not all known, because driver {driver} does not \
+                publish all of them; nothing was changed"
+            ))
+            .hint(format!("start driver {driver}, and run the same command again"))
+            });
+        failure = Some(refused.detail(format!("{noun} {unit}: not published: {}", few(&missing))));
+    }
+    failure
+}
+
+/// Refuses to add rules for the `chosen` devices of a whole node of which not all are published: others would get no rule,
+/// and pods once their driver is back.
+///
+/// # Errors
+///
+/// The node with its drivers.
+pub fn refuse_unknown_on_node(
+    filter: Option<&DeviceFilter>,
+    chosen: &Choice,
+    slices: &[ResourceSlice],
+) -> Result<(), Failure> {
+    let node = filter.and_then(DeviceFilter::node);
+    let (Some(node), ChoiceBasis::Selectors(selectors)) = (node, &chosen.by) else {
+        return Ok(());
+    };
+    let devices = selectors.iter().filter_map(DeviceSelector::device_id);
+    let devices: Vec<DeviceId> = devices.collect();
+    let unit = (node, devices.iter().collect());
+    unknown_devices("node", std::iter::once(unit), slices).map_or(Ok(()), Err)
+}
+
+/// Returns the warning that a preview of the `chosen` devices of a whole node does not show all of them.
+pub fn unknown_on_node(
+    filter: Option<&DeviceFilter>,
+    chosen: &Choice,
+    slices: &[ResourceSlice],
+) -> Option<Warning> {
+    let refused = refuse_unknown_on_node(filter, chosen, slices).err()?;
+    let text = refused.to_string();
+    let text = text.strip_suffix("; nothing was changed").unwrap_or(&text);
+    Some(Warning {
+        code: "unpublished-devices",
+        message: text.to_owned(),
+        fix: refused.hints().first().cloned(),
+    })
+}
+
+/// Returns the warning that the devices of rules are not published, so that it is unknown which partitions they have.
+pub fn rules_without_published_devices(
+    rules: &[DeviceTaintRule],
+    reading: &Reading,
+    semantics: &Semantics,
+) -> Option<Warning> {
+    if reading.without(Kind::ResourceSlice).is_some() {
+        return None;
+    }
+    let published = engine::devices(&reading.snapshot, semantics);
+    let published: BTreeSet<&DeviceId> = published
+        .iter()
+        .filter(|state| state.device.is_some())
+        .map(|state| &state.id)
+        .collect();
+    let selectors = rules.iter().filter_map(|rule| rule.selector.as_ref());
+    let named: BTreeSet<DeviceId> = selectors.filter_map(DeviceSelector::device_id).collect();
+    let missing = named.iter().filter(|id| !published.contains(id));
+    let missing: Vec<&DeviceId> = missing.collect();
+    (!missing.is_empty()).then(|| Warning {
+        code: "unpublished-devices",
+        message: format!(
+            "not published, so that their partitions are unknown and may be in use: {}",
+            few(&missing)
+        ),
+        fix: None,
+    })
+}
+
 /// Refuses a manifest that taints every device.
 ///
 /// # Errors
@@ -378,28 +570,26 @@ fn looked_at_as_no_execute() -> Warning {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decide::choice::DeviceArguments;
     use crate::engine::testing::{drawing, published, semantics, slice, slice_of};
     use crate::model::{DeviceSelector, RuleMetadata};
     use crate::naming::device;
-    use crate::naming::taint;
     use crate::report::testing;
 
     #[test]
     fn what_is_wrong_is_found_without_a_cluster() {
-        let expression = |text: &str| DeviceFilterFlags {
+        let expression = |text: &str| DeviceArguments {
             expressions: vec![text.to_owned()],
-            ..DeviceFilterFlags::default()
+            ..DeviceArguments::default()
         };
-        let skips = DeviceFilterFlags {
+        let skips = DeviceArguments {
             skips_errors: Some(true),
-            ..DeviceFilterFlags::default()
+            ..DeviceArguments::default()
         };
         for (name, typed, said) in [
             (
-                "a type",
-                expression("device.driver == 1"),
-                "--where: compilation failed at column 15: found no matching overload for '_==_' applied to '(string, int)'",
+                "a word",
+                expression("'abc"),
+                "--where: compilation failed at column 1: syntax error: a string has no end",
             ),
             ("nothing to skip", skips, "--skip-errors needs --where"),
         ] {
@@ -407,18 +597,18 @@ mod tests {
             assert_eq!(failure.status(), ExitStatus::Usage);
             assert_eq!(failure.to_string(), said, "{name}");
         }
-        let none = DeviceFilter::parse(&DeviceFilterFlags::default());
+        let none = DeviceFilter::parse(&DeviceArguments::default());
         assert!(none.unwrap().is_none());
     }
 
     #[test]
     fn a_wrong_expression_is_pointed_at() {
-        let text = format!("{}nope", " ".repeat(60));
+        let text = format!("{}@nope", " ".repeat(60));
         let failure = wrong_expression(&text, &DeviceExpression::compile(&text).unwrap_err());
         let [shown, mark] = failure.details() else {
             panic!("two lines");
         };
-        assert_eq!(shown.find("nope"), mark.find('^'));
+        assert_eq!(shown.find('@'), mark.find('^'));
     }
 
     /// gpu-0 and gpu-1 with a UUID each and a common PCI address, a card of another driver with the UUID of gpu-1, and
@@ -447,13 +637,9 @@ mod tests {
         reading
     }
 
-    fn resolved(arguments: &[&str], filters: DeviceFilterFlags) -> Result<Vec<String>, Failure> {
-        let typed = DeviceArguments {
-            arguments: arguments.iter().map(|text| (*text).to_owned()).collect(),
-            filters,
-            ..DeviceArguments::default()
-        };
-        let choice = Choice::parse(&typed, Purpose::Choose)?;
+    fn resolved(arguments: &[&str], filters: &DeviceArguments) -> Result<Vec<String>, Failure> {
+        let arguments: Vec<String> = arguments.iter().map(|text| (*text).to_owned()).collect();
+        let choice = Choice::parse(&filters.with(&arguments), Purpose::Choose)?;
         let choice = choice.resolved(&reading(), &semantics(37))?.choice;
         let ChoiceBasis::Selectors(selectors) = choice.by else {
             panic!("devices");
@@ -466,12 +652,12 @@ mod tests {
 
     #[test]
     fn hardware_ids_and_names_are_selected_and_flags_narrow_them() {
-        let none = DeviceFilterFlags::default;
-        let of_node = |node: &str| DeviceFilterFlags {
+        let none = DeviceArguments::default;
+        let of_node = |node: &str| DeviceArguments {
             node: Some(node.to_owned()),
             ..none()
         };
-        let with_partitions = DeviceFilterFlags {
+        let with_partitions = DeviceArguments {
             with_partitions: true,
             ..none()
         };
@@ -493,7 +679,7 @@ mod tests {
                 &["gpu-2", "gpu-2-half"],
             ),
         ] {
-            assert_eq!(resolved(arguments, filters).unwrap(), expected, "{name}");
+            assert_eq!(resolved(arguments, &filters).unwrap(), expected, "{name}");
         }
         for (arguments, filters, said) in [
             (&["uuid=D"][..], none(), "no device with uuid=D"),
@@ -501,7 +687,7 @@ mod tests {
             (&["0000:17:00.0"], none(), "0000:17:00.0 is ambiguous"),
             (&[], of_node("node-9"), "no device is local to node node-9"),
         ] {
-            let failure = resolved(arguments, filters).unwrap_err();
+            let failure = resolved(arguments, &filters).unwrap_err();
             assert!(failure.to_string().starts_with(said), "{failure}");
         }
     }
@@ -510,20 +696,16 @@ mod tests {
     fn without_slices_nothing_is_selected_by_node_or_hardware() {
         let mut reading = reading();
         reading.known.remove(&Kind::ResourceSlice);
-        let node = DeviceFilterFlags {
+        let node = DeviceArguments {
             node: Some("node-7".to_owned()),
-            ..DeviceFilterFlags::default()
+            ..DeviceArguments::default()
         };
         for (arguments, filters) in [
-            (vec![], node),
-            (vec!["uuid=A".to_owned()], DeviceFilterFlags::default()),
+            (Vec::<String>::new(), node),
+            (vec!["uuid=A".to_owned()], DeviceArguments::default()),
         ] {
-            let typed = DeviceArguments {
-                arguments,
-                filters,
-                ..DeviceArguments::default()
-            };
-            let choice = Choice::parse(&typed, Purpose::Choose).expect("a choice");
+            let choice =
+                Choice::parse(&filters.with(&arguments), Purpose::Choose).expect("a choice");
             let failure = choice.resolved(&reading, &semantics(37)).unwrap_err();
             assert!(failure.to_string().starts_with("the devices are unknown"));
         }
@@ -536,7 +718,7 @@ mod tests {
             resource_version: "".into(),
             generation: 0,
             selector,
-            taint: taint::parse(&format!("a.b/k:{effect}")).unwrap(),
+            taint: device::parse_taint(&format!("a.b/k:{effect}")).unwrap(),
             condition: None,
             metadata: RuleMetadata::default(),
             managers: Vec::new(),
@@ -547,7 +729,7 @@ mod tests {
     fn taint_that_is_assumed_and_effect_none_have_a_warning() {
         let selectors = vec![device::parse("gpu.example.com").unwrap()];
         let of_taint = |text: Option<&str>| {
-            let taint = text.map(|text| taint::parse(text).unwrap());
+            let taint = text.map(|text| device::parse_taint(text).unwrap());
             Choice::of_selectors(selectors.clone(), taint)
         };
         let rule = |effect: &str| manifest(None, effect);
@@ -594,5 +776,66 @@ mod tests {
             let outcome = refuse_wide(&[manifest(selector, "NoExecute")]);
             assert_eq!(outcome.is_err(), refused, "{name}");
         }
+    }
+}
+
+#[cfg(test)]
+mod unpublished_tests {
+    use super::*;
+    use crate::report::testing;
+
+    #[test]
+    fn a_node_is_not_tainted_while_some_of_its_devices_are_unknown() {
+        let node = DeviceArguments {
+            node: Some("node-7".to_owned()),
+            ..DeviceArguments::default()
+        };
+        let node = DeviceFilter::parse(&node).unwrap();
+        let chosen = |names: &[&str]| {
+            let devices = names.iter().map(|name| testing::device(name).into());
+            Choice::of_selectors(devices.collect(), Some(testing::TAINT.clone()))
+        };
+        let device = crate::engine::testing::published("gpu-0", &[]);
+        let mut slices = [crate::engine::testing::slice(vec![device])];
+        slices[0].pool.slice_count = 2;
+        let refusal = |names: &[&str]| {
+            let chosen = chosen(names);
+            refuse_unknown_on_node(node.as_ref(), &chosen, &slices).err()
+        };
+        let failure = refusal(&["gpu-0", "gpu-1"]).expect("a refusal");
+        assert_eq!(failure.status(), ExitStatus::Refused);
+        assert_eq!(
+            failure.to_string(),
+            "the devices of node node-7 are not all known, because driver gpu.example.com does not \
+             publish all of them; nothing was changed"
+        );
+        assert!(refusal(&["gpu-0"]).is_none(), "it is published");
+        let both = chosen(&["gpu-0", "gpu-1"]);
+        let mut whole = slices.clone();
+        whole[0].pool.slice_count = 1;
+        let renamed = refuse_unknown_on_node(node.as_ref(), &both, &whole);
+        assert!(renamed.is_ok(), "the pool has no other devices");
+        let warning = unknown_on_node(node.as_ref(), &both, &slices).expect("a warning");
+        assert!(!warning.message.contains("changed"), "{}", warning.message);
+        assert!(warning.fix.expect("a way out").starts_with("start driver"));
+    }
+
+    #[test]
+    fn partitions_of_a_device_that_is_not_published_are_unknown() {
+        let rule = |device: &str| {
+            let mut rule = crate::decide::testing::named(device, "NoSchedule");
+            rule.selector = Some(testing::device(device).into());
+            rule
+        };
+        let mut reading = testing::reading();
+        reading.known.insert(Kind::ResourceSlice);
+        let device = crate::engine::testing::published("gpu-0", &[]);
+        reading.snapshot.slices = vec![crate::engine::testing::slice(vec![device])];
+        let warning = |rules: &[DeviceTaintRule]| {
+            rules_without_published_devices(rules, &reading, &testing::semantics(37))
+        };
+        assert_eq!(warning(&[rule("gpu-0")]), None);
+        let message = warning(&[rule("gpu-0"), rule("gpu-1")]).expect("a warning");
+        assert!(message.message.ends_with("gpu.example.com/node-7/gpu-1"));
     }
 }

@@ -12,7 +12,7 @@ use crate::model::{
 };
 use crate::naming::device;
 use crate::naming::keys;
-use crate::naming::labels::{self, LabelSelector};
+use crate::naming::labels::LabelSelector;
 use crate::naming::phrase::{counted, few, nearest};
 
 /// Up to so many namespaces are named in messages.
@@ -77,8 +77,8 @@ impl Terms {
     ///
     /// A name that cannot be one of these.
     pub fn check_name(name: &str) -> Result<(), Failure> {
-        let is_label = labels::taint_value(name).is_ok() && !name.contains('.');
-        match labels::rule(name) {
+        let is_label = device::check_taint_value(name).is_ok() && !name.contains('.');
+        match device::check_rule(name) {
             Ok(()) if is_label => Ok(()),
             Ok(()) | Err(_) => Err(Failure::usage(format!(
                 "{name:?} is not a valid dedication name"

@@ -6,13 +6,14 @@ use crate::engine::Semantics;
 use crate::engine::tolerate::tolerates;
 use crate::error::Failure;
 use crate::model::{
-    ClaimSpec, DeviceId, DeviceTaintRule, Effect, Kind, NamespacedName, RequestKind, RequestTerms,
-    Snapshot, Taint, Toleration,
+    AllocationResult, ClaimSpec, DeviceId, DeviceTaintRule, Effect, Kind, NamespacedName,
+    RequestKind, RequestTerms, Snapshot, Taint, Toleration,
 };
-use crate::naming::{device, taint};
+use crate::naming::device;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 /// Degree to which a taint is tolerated.
 #[derive(
@@ -75,7 +76,7 @@ pub struct Tolerant {
     pub admin_access: bool,
     /// The tolerations that do it, as they are written, each once.
     pub by: Vec<Toleration>,
-    /// The devices that a claim holds.
+    /// The devices that a claim holds for requests that tolerate the taint.
     pub devices: Vec<DeviceId>,
 }
 
@@ -94,63 +95,71 @@ pub fn tolerance_of(toleration: &Toleration, taint: &Taint) -> Option<Tolerance>
 pub fn tolerants(snapshot: &Snapshot, taints: &[Taint]) -> Vec<Tolerant> {
     let claims = snapshot.claims.iter().filter_map(|claim| {
         let results = claim.allocation.iter().flat_map(|found| &found.results);
-        Some(Tolerant {
-            name: claim.name.clone(),
-            devices: results.map(|result| result.device.clone()).collect(),
-            ..tolerant(TolerantKind::Claim, claim.spec.as_deref()?, taints)?
-        })
+        let spec = claim.spec.as_deref()?;
+        tolerant(TolerantKind::Claim, &claim.name, spec, results, taints)
     });
     let templates = snapshot.templates.iter().filter_map(|template| {
-        Some(Tolerant {
-            name: template.name.clone(),
-            ..tolerant(TolerantKind::Template, &template.spec, taints)?
-        })
+        let (kind, name) = (TolerantKind::Template, &template.name);
+        tolerant(kind, name, &template.spec, [], taints)
     });
     let mut found: Vec<Tolerant> = claims.chain(templates).collect();
     found.sort_by(|one, other| (one.kind, &one.name).cmp(&(other.kind, &other.name)));
     found
 }
 
-fn tolerant(kind: TolerantKind, spec: &ClaimSpec, taints: &[Taint]) -> Option<Tolerant> {
-    let mut found: Vec<(Tolerance, bool, &Toleration)> = Vec::new();
-    for request in requests(spec) {
-        for toleration in &request.tolerations {
-            let tolerance = taints
-                .iter()
-                .find_map(|taint| tolerance_of(toleration, taint));
-            found.extend(tolerance.map(|how| (how, request.admin_access, toleration)));
-        }
-    }
+fn tolerant<'r>(
+    kind: TolerantKind,
+    name: &NamespacedName,
+    spec: &ClaimSpec,
+    results: impl IntoIterator<Item = &'r AllocationResult>,
+    taints: &[Taint],
+) -> Option<Tolerant> {
+    let mut tolerances: Vec<Tolerance> = Vec::new();
     let mut by: Vec<Toleration> = Vec::new();
-    for (_, _, toleration) in &found {
-        if !by.contains(toleration) {
-            by.push((*toleration).clone());
+    let mut tolerating: BTreeSet<String> = BTreeSet::new();
+    let mut admin_access = true;
+    for (request, terms) in requests(spec) {
+        for toleration in &terms.tolerations {
+            let how = |taint| tolerance_of(toleration, taint);
+            let Some(how) = taints.iter().find_map(how) else {
+                continue;
+            };
+            tolerances.push(how);
+            tolerating.insert(request.clone());
+            admin_access &= terms.admin_access;
+            if !by.contains(toleration) {
+                by.push(toleration.clone());
+            }
         }
     }
+    let results = results.into_iter();
+    let held = results.filter(|result| tolerating.contains(&*result.request));
     Some(Tolerant {
         kind,
-        // The callers put in whose spec it is, and what a claim holds.
-        name: NamespacedName {
-            namespace: "".into(),
-            name: "".into(),
-        },
-        tolerance: found.iter().map(|(how, _, _)| *how).min()?,
-        admin_access: found.iter().all(|(_, admin, _)| *admin),
+        name: name.clone(),
+        tolerance: tolerances.into_iter().min()?,
+        admin_access,
         by,
-        devices: Vec::new(),
+        devices: held.map(|result| result.device.clone()).collect(),
     })
 }
 
-/// Each request, and each alternative of one.
-fn requests(spec: &ClaimSpec) -> impl Iterator<Item = &RequestTerms> {
-    spec.requests
-        .iter()
-        .flat_map(|request| match &request.kind {
-            RequestKind::Exactly(terms) => vec![terms],
-            RequestKind::FirstAvailable(all) => all.iter().map(|(_, terms)| terms).collect(),
+/// Each request, and each alternative of one, with its name in allocations.
+fn requests(spec: &ClaimSpec) -> impl Iterator<Item = (String, &RequestTerms)> {
+    spec.requests.iter().flat_map(|request| {
+        let name = &request.name;
+        match &request.kind {
+            RequestKind::Exactly(terms) => vec![(name.to_string(), terms)],
+            RequestKind::FirstAvailable(all) => {
+                let named = all
+                    .iter()
+                    .map(|(one, terms)| (format!("{name}/{one}"), terms));
+                named.collect()
+            }
             // `unreadable` names the claims that ask so: they do not count as claims that tolerate nothing.
             RequestKind::Unknown => Vec::new(),
-        })
+        }
+    })
 }
 
 /// The claims of which it is not known what they tolerate: nothing was read of what they ask for, or they
@@ -192,7 +201,7 @@ pub fn typed_taint(text: &str) -> Result<Option<Taint>, Failure> {
             )),
         );
     }
-    let taint = taint::parse(text).map_err(wrong_name)?;
+    let taint = device::parse_taint(text).map_err(wrong_name)?;
     if taint.effect == Effect::None {
         return Err(needs_none(text, [&taint]));
     }

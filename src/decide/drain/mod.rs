@@ -30,10 +30,11 @@ pub use run::{
     drain_status, interrupted, refusal_line,
 };
 pub use start::{
-    DrainPlan, RestartProgress, RestartState, drain_replacements, needed_inclusions,
-    restart_states, tainted_since, unplaced,
+    CheckedDrain, DrainPlan, RestartProgress, RestartState, drain_replacements, leaving,
+    needed_inclusions, restart_states, tainted_since, unplaced,
 };
 pub use unit::{
-    DrainOptions, DrainTerms, DrainUnit, Unit, UnitKind, UnitStage, UnitStatus, as_evicting,
-    drain_taint, drain_units, no_such_drain, restorable, unit_statuses, units,
+    DrainOptions, DrainTerms, DrainUnit, PreparedDrain, Unit, UnitKind, UnitStage, UnitStatus,
+    as_evicting, drain_taint, drain_units, no_such_drain, restorable, selectors_as_evicting,
+    unit_statuses, units,
 };

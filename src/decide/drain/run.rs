@@ -25,7 +25,7 @@ use std::time::Duration;
 /// Time for which devices must be idle, and for the scheduler to observe taints.
 pub const SETTLE: Duration = Duration::from_secs(5);
 /// Limits of a drain.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug, Default, clap::Args)]
 pub struct DrainLimits {
     /// Restart Deployments with maxSurge above 0 instead of evicting their pods
     ///
@@ -99,7 +99,7 @@ pub enum UnitEnd {
 }
 
 /// A run of a drain: what it remembers between looks. All durations are since it began.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct DrainRun {
     limits: DrainLimits,
     /// True if an earlier run may have evicted pods, so that the number of ready pods before the drain is unknown.
@@ -128,15 +128,7 @@ impl DrainRun {
         Self {
             limits,
             is_resumed,
-            began: Duration::ZERO,
-            evicted: BTreeSet::new(),
-            refused: RefusedEvictions::default(),
-            disrupted: BTreeMap::new(),
-            before: BTreeMap::new(),
-            ready: [BTreeSet::new(), BTreeSet::new()],
-            not_restarted: BTreeSet::new(),
-            empty_since: None,
-            is_hint_given: false,
+            ..Self::default()
         }
     }
 

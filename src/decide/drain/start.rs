@@ -1,9 +1,10 @@
 //! Pods of a drain before anything is tainted: reasons to refuse it, and the lines above the question.
 
-use super::facts::{IncludedClass, PodClass, Treatment, UnitPod};
+use super::facts::{IncludedClass, PodClass, Treatment, UnitPod, pods_of, unread, workload_states};
 use super::run::DrainLimits;
-use super::unit::Unit;
-use crate::assess::{Basis, Replacements};
+use super::unit::{PreparedDrain, Unit};
+use crate::assess::{Basis, Replacements, Sibling};
+use crate::decide::proposal::{EvictedPods, Evictions, Proposal, ProposedRule};
 use crate::engine::allocator::NodeFilter;
 use crate::engine::workloads::Owners;
 use crate::engine::{Impact, ProposedTaint};
@@ -15,7 +16,105 @@ use crate::naming::phrase::{counted, few};
 use jiff::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The work of a drain.
+/// The pods of a drain.
+#[derive(Clone, Debug)]
+pub struct CheckedDrain {
+    /// The lines above the question.
+    lines: Vec<String>,
+    /// The pods that are evicted.
+    pub leaving: Vec<UnitPod>,
+    /// The pods that are not.
+    kept: BTreeSet<Uid>,
+    /// The Deployments that are restarted.
+    pub restarts: BTreeMap<Uid, RestartState>,
+}
+
+impl PreparedDrain {
+    /// The pods of the drain.
+    ///
+    /// # Errors
+    ///
+    /// As [`DrainPlan::refuse`].
+    pub fn check(&self, limits: &DrainLimits, basis: &Basis<'_>) -> Result<CheckedDrain, Failure> {
+        let reading = basis.reading;
+        let proposed = self.as_evicting(basis.now);
+        let impact = basis.impact(&proposed);
+        let pods = pods_of(&impact, basis);
+        let of_leaving = leaving(&impact, &pods, &limits.include);
+        let evicted = of_leaving.pods.iter().map(|found| found.pod.clone());
+        let (_, unknown) = workload_states(&evicted.collect::<Vec<Pod>>(), reading);
+        let unread: Vec<String> = unread(reading).into_iter().chain(unknown).collect();
+        let existing = self.existing();
+        // An earlier run began with the same units, so pods may wait for devices already.
+        let replacements = existing
+            .is_empty()
+            .then(|| drain_replacements(&of_leaving, &proposed, limits.force, basis));
+        let mut restarts = BTreeMap::new();
+        if limits.restart {
+            let since = tainted_since(&existing);
+            let pods: Vec<&Pod> = of_leaving.pods.iter().map(|found| found.pod).collect();
+            restarts = restart_states(pods, reading, since);
+            restarts.retain(|_, restart| restart.progress == RestartProgress::NotBegun);
+        }
+        let siblings = Sibling::of(&impact, basis).into_iter();
+        let siblings = siblings.filter(|sibling| !sibling.is_shared() && !sibling.is_admin);
+        let siblings: Vec<String> = siblings.map(|sibling| sibling.line()).collect();
+        let plan = DrainPlan {
+            name: &self.terms.name,
+            units: &self.units,
+            pods: &pods,
+            replacements: replacements.as_ref(),
+            limits,
+            restarts: &restarts,
+            siblings: &siblings,
+            unread: &unread,
+        };
+        plan.refuse()?;
+        let lines = plan.lines();
+        let (leaving, kept): (Vec<UnitPod>, Vec<UnitPod>) = pods
+            .into_iter()
+            .partition(|pod| pod.is_evicted(&limits.include));
+        Ok(CheckedDrain {
+            lines,
+            leaving,
+            kept: kept.into_iter().map(|pod| pod.uid).collect(),
+            restarts,
+        })
+    }
+
+    /// The drain as it is approved.
+    pub fn proposal(&self, checked: &CheckedDrain, limits: &DrainLimits) -> Proposal {
+        let names = self.units.iter().map(|unit| &unit.name);
+        let kept = match limits.force || self.is_raised() {
+            true => BTreeSet::new(),
+            false => checked.kept.clone(),
+        };
+        let rules = self.all_steps().map(ProposedRule::from).collect();
+        Proposal {
+            evictions: Some(Evictions {
+                lines: checked.lines.clone(),
+                is_forced: limits.force,
+                pods: EvictedPods::AllExcept(kept),
+            }),
+            ..Proposal::new(rules, format!("Drain {}", few(names)))
+        }
+    }
+}
+
+/// The pods of `impact` that are evicted.
+pub fn leaving<'a>(
+    impact: &Impact<'a>,
+    pods: &[UnitPod],
+    included: &[IncludedClass],
+) -> Impact<'a> {
+    let leaving = pods.iter().filter(|pod| pod.is_evicted(included));
+    let uids: BTreeSet<&Uid> = leaving.map(|pod| &pod.uid).collect();
+    let mut impact = impact.clone();
+    impact.pods.retain(|found| uids.contains(&found.pod.uid));
+    impact
+}
+
+/// A drain before it begins.
 #[derive(Clone, Copy, Debug)]
 pub struct DrainPlan<'a> {
     /// Name of the drain.

@@ -2,14 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::facts::{Treatment, UnitPod, pods_of, unread};
 use super::run::DrainLimits;
 use crate::assess::{Basis, DeviceBasis};
+use crate::decide::add::{AddStep, Existing, Terms, add};
 use crate::decide::choice::{Choice, unknown_devices};
 use crate::decide::draft::{RuleAnnotations, RuleDraft};
+use crate::decide::identity::with_identities;
 use crate::decide::pending_evictions::awaited_devices;
 use crate::engine::allocator::sharing_counters;
 use crate::engine::holders::holders;
@@ -282,6 +285,97 @@ impl DrainTerms {
         }
         Ok(drafts)
     }
+}
+
+/// The work of a drain.
+#[derive(Clone, Debug)]
+pub struct PreparedDrain {
+    /// Name and reason.
+    pub terms: DrainTerms,
+    /// The units, in the order in which they are drained.
+    pub units: Vec<Unit>,
+    /// The rules of each unit.
+    pub steps: Vec<Vec<AddStep>>,
+}
+
+impl PreparedDrain {
+    /// The units of `devices`, which `nodes` select if there are any, and the rules of each; `rules` are all rules.
+    ///
+    /// # Errors
+    ///
+    /// As [`units`], [`DrainTerms::new`] and [`add`]; a rule of the same name is another one.
+    pub fn new(
+        devices: &BTreeSet<DeviceId>,
+        nodes: &BTreeSet<String>,
+        options: &DrainOptions,
+        rules: &[DeviceTaintRule],
+        basis: &DeviceBasis<'_>,
+    ) -> Result<Self, Failure> {
+        let default = match nodes.is_empty() {
+            true => UnitKind::Device,
+            false => UnitKind::Node,
+        };
+        let units = units(devices, options.unit.unwrap_or(default), basis)?;
+        let (name, reason) = (options.name.as_deref(), options.reason.clone());
+        let terms = DrainTerms::new(name, reason, nodes, devices)?;
+        let existing = Terms {
+            existing: Existing::Kept,
+            semantics: basis.semantics,
+            now: basis.now,
+        };
+        let steps = units.iter().map(|unit| {
+            let drafts = terms.drafts(unit, rules)?;
+            let drafts = with_identities(drafts, &basis.reading.snapshot, basis.semantics);
+            add(drafts, rules, &existing)
+        });
+        let steps = steps.collect::<Result<Vec<_>, Failure>>()?;
+        Ok(Self {
+            terms,
+            units,
+            steps,
+        })
+    }
+
+    /// The rules of all units.
+    pub fn all_steps(&self) -> impl Iterator<Item = &AddStep> {
+        self.steps.iter().flatten()
+    }
+
+    /// The rules that exist, if all do.
+    pub fn existing(&self) -> Vec<DeviceTaintRule> {
+        let rules = self.all_steps().map(|step| step.existing().cloned());
+        rules.collect::<Option<Vec<_>>>().unwrap_or_default()
+    }
+
+    /// True if rules of an earlier run exist, which may have evicted pods.
+    pub fn is_resumed(&self) -> bool {
+        self.all_steps().any(|step| step.existing().is_some())
+    }
+
+    /// True if an earlier run has given a rule effect NoExecute.
+    pub fn is_raised(&self) -> bool {
+        self.all_steps()
+            .any(|step| step.draft.taint.effect == Effect::NoExecute)
+    }
+
+    /// The taints of its units, as if they evicted the pods.
+    pub fn as_evicting(&self, now: Timestamp) -> Vec<ProposedTaint> {
+        let selectors = self.units.iter().flat_map(|unit| unit.selectors.clone());
+        selectors_as_evicting(selectors, &self.terms.name, now)
+    }
+}
+
+/// Taints of a drain on these devices, as if they evicted the pods.
+pub fn selectors_as_evicting(
+    selectors: impl IntoIterator<Item = DeviceSelector>,
+    drain: &str,
+    now: Timestamp,
+) -> Vec<ProposedTaint> {
+    let taint = Taint {
+        effect: Effect::NoExecute,
+        ..drain_taint(drain)
+    };
+    ProposedTaint::hypothetical_for(selectors, &taint, now)
 }
 
 /// The taint of a drain, which keeps new pods off.

@@ -312,7 +312,7 @@ impl RoomPlan {
         lines.extend(self.pods.iter().take(SHOWN).map(PlannedEviction::line));
         lines.extend(more_than_shown(self.pods.len()));
         if !self.leaving.is_empty() {
-            lines.push(format!("terminating already: {}", few(&self.leaving)));
+            lines.push(format!("terminating or ended: {}", few(&self.leaving)));
         }
         if !self.violated.is_empty() {
             let violated = few(&self.violated);

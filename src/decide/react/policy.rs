@@ -13,7 +13,7 @@ use crate::engine::signal::{Signal, SignalQuestion};
 use crate::error::Failure;
 use crate::model::{DeviceSelector, Effect, Taint};
 use crate::naming::duration::parse_duration;
-use crate::naming::{keys, labels, rule};
+use crate::naming::{device, keys, rule};
 
 const API_VERSION: &str = keys::in_group!("v1alpha1");
 const KIND: &str = "TaintPolicy";
@@ -174,14 +174,15 @@ impl TaintPolicy {
             let message = format!("it must be {KIND} of {API_VERSION}");
             return Err(wrong("apiVersion, kind", &message));
         }
-        let checked = labels::device(name).map_err(|error| error.to_string());
+        let checked = device::check_rule(name).map_err(|error| error.to_string());
         let checked = checked.and_then(|()| match name.len() <= LONGEST_NAME {
             true => Ok(()),
             false => Err(format!("at most {LONGEST_NAME} characters")),
         });
         checked.map_err(|error| wrong("metadata.name", &error))?;
         let key = &spec.taint.key;
-        labels::taint_key(key).map_err(|error| wrong("spec.taint.key", &error.to_string()))?;
+        device::check_taint_key(key)
+            .map_err(|error| wrong("spec.taint.key", &error.to_string()))?;
         let devices = DeviceExpression::compile(&spec.devices);
         let devices = devices.map_err(|error| wrong("spec.devices", &error.to_string()))?;
         let time = |field: &str, text: &str| {

@@ -8,7 +8,7 @@ pub mod view;
 pub mod waiting;
 
 pub use device::explain_device;
-pub use pod::{explain_pod, explain_pod_without_claims, explain_unread_pod};
+pub use pod::{explain_pod, explain_pod_without_claims};
 pub use step::{ExplainedVerdict, PodOutcome};
 pub use step::{FieldReference, Step, StepType};
 pub use view::{ChangeType, Explained, Explanation, SingleChange};

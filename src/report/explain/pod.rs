@@ -56,50 +56,6 @@ pub fn explain_pod(pod: &Pod, assumed: &[ProposedTaint], basis: &Basis<'_>) -> E
     })
 }
 
-/// The explanation of a pod that may not be read: the claims that are reserved for its name.
-pub fn explain_unread_pod(name: &NamespacedName, why: &str, basis: &Basis<'_>) -> Explained {
-    let claims = basis.reading.snapshot.claims.iter();
-    let reserved = claims.filter(|claim| claim.name.namespace == name.namespace);
-    let steps = reserved.filter_map(|claim| {
-        let mut consumers = claim.reserved_for.iter();
-        // By name alone, since the UID of a pod that may not be read is not known.
-        let place = consumers.position(|one| &*one.resource == "pods" && one.name == name.name)?;
-        let results = claim.allocation.iter().flat_map(|all| &all.results);
-        let devices = results.enumerate().map(|(place, result)| {
-            let path = format!(".status.allocation.devices.results[{place}]");
-            Step::new(
-                StepType::Device,
-                format!("device {}", result.device),
-                FieldReference::new("ResourceClaim", &claim.name, path),
-            )
-        });
-        let path = format!(".status.reservedFor[{place}]");
-        let source = FieldReference::new("ResourceClaim", &claim.name, path);
-        let text = format!(
-            "claim {} is reserved for a pod named {}",
-            claim.name.name, name.name
-        );
-        Some(Step::new(StepType::Claim, text, source).with(devices))
-    });
-    let mut steps: Vec<Step> = steps.collect();
-    if steps.is_empty() {
-        let text = format!(
-            "none of the claims that could be read is reserved for a pod named {}",
-            name.name
-        );
-        steps.push(Step::new(StepType::Claim, text, None));
-    }
-    let missing = format!("the pod cannot be read: {why}");
-    let source = FieldReference::new("Pod", name, "");
-    steps.insert(0, Step::new(StepType::Missing, missing, source));
-    Explained {
-        message: "outcome unknown: the pod cannot be read".to_owned(),
-        verdict: Some(ExplainedVerdict::UNKNOWN),
-        steps,
-        ..Explained::of_pod(name.into())
-    }
-}
-
 /// The explanation of a pod that references no claim.
 pub fn explain_pod_without_claims(name: &NamespacedName) -> Explained {
     let text = "the pod references no claim, so it uses no device";

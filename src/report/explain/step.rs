@@ -9,10 +9,10 @@ use serde::Serialize;
 use crate::engine::explain::{EvaluatedTaint, ExplainInput, PodVerdict, Publication};
 use crate::engine::rule_lifecycle::{self, EvictionObstacle, TerminationFacts};
 use crate::engine::termination_blocker::Publishers;
-use crate::engine::{Origin, ProposedTaint};
+use crate::engine::{NotEvicted, Origin, ProposedTaint};
 use crate::model::{Kind, Node, NodeName, Pod, Reading, Taint};
 use crate::naming::duration::{exact_duration, human_duration};
-use crate::report::impact::rows::{NoteCode, not_evicted, terminating};
+use crate::report::impact::rows::{not_evicted, terminating};
 use crate::report::rule_lifecycle::{stuck, why};
 use crate::report::table::ChainLine;
 use crate::report::taint::Time;
@@ -234,7 +234,7 @@ pub struct ExplainedVerdict {
     /// HiddenByStaleReservation (an outdated entry in the claim's reservedFor hides the pod from the eviction
     /// controller). Null unless the outcome is NotEvicted.
     #[schemars(with = "Option<String>")]
-    pub reason: Option<NoteCode>,
+    pub reason: Option<NotEvicted>,
     /// When the pod is evicted; a time in the past means at once. Null if the pod is not evicted.
     pub eviction_time: Option<Time>,
 }
@@ -299,8 +299,7 @@ impl ExplainedVerdict {
             PodVerdict::Tolerates => plain(PodOutcome::Tolerates),
             PodVerdict::Terminating => plain(PodOutcome::Terminating),
             PodVerdict::NotEvicted(why) => Self {
-                // The codes of a preview's notes, so that both reports have one word for one reason.
-                reason: Some(not_evicted(why).reason),
+                reason: Some(why),
                 ..plain(PodOutcome::NotEvicted)
             },
             PodVerdict::Untouched => plain(PodOutcome::Untouched),

@@ -44,7 +44,7 @@ pub struct Explanation {
 }
 
 /// One pod or device.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Explained {
     /// The pod; null for devices.
@@ -90,25 +90,11 @@ impl Explanation {
 }
 
 impl Explained {
-    fn empty() -> Self {
-        Self {
-            pod: None,
-            device: None,
-            message: String::new(),
-            messages: Vec::new(),
-            verdict: None,
-            blocked_by: None,
-            steps: Vec::new(),
-            fixes: Vec::new(),
-            waiting_requests: Vec::new(),
-        }
-    }
-
     /// An explanation of a pod without content.
     pub(super) fn of_pod(pod: ObjectReference) -> Self {
         Self {
             pod: Some(pod),
-            ..Self::empty()
+            ..Self::default()
         }
     }
 
@@ -116,7 +102,7 @@ impl Explained {
     pub(super) fn of_device(device: &DeviceId) -> Self {
         Self {
             device: Some(device.to_string()),
-            ..Self::empty()
+            ..Self::default()
         }
     }
 
@@ -187,12 +173,8 @@ impl View for Explanation {
         self.items.iter().map(Explained::name).collect()
     }
 
-    fn warnings(&self) -> &[Warning] {
-        &self.warnings
-    }
-
-    fn incomplete(&self) -> &[Incomplete] {
-        &self.incomplete
+    fn doubts(&self) -> (&[Warning], &[Incomplete]) {
+        (&self.warnings, &self.incomplete)
     }
 
     fn is_empty(&self) -> bool {

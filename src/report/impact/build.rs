@@ -10,13 +10,12 @@ use super::release_time::{
 };
 use super::rows;
 use super::view::{
-    AllocatedDevice, Budget, Cause, Device, ImpactReport, Pod, Published, TaintImpact, UsedClaim,
+    AllocatedDevice, Budget, Cause, Device, ImpactReport, Pod, TaintImpact, UsedClaim,
 };
 use crate::assess::{
     Assessed, Basis, CountSubject, DeviceBasis, DisruptionFacts, Guard, Limits, PodAssessment,
     ReportCompleteness, TaintCounts, Wholes, defects,
 };
-use crate::decide::publish::ControllerAnswer;
 use crate::engine::{
     self, DeviceImpact, Impact, PodImpact, ProposedTaint, RuleImpact, Selection, Semantics,
 };
@@ -79,17 +78,10 @@ impl ImpactReport {
             selected_devices: devices,
             budgets,
             published_rules: Vec::new(),
-            answers: Vec::new(),
             warnings: views(&[&reading.warnings, &impact.warnings, &defects]),
             by_workload: false,
             assessment,
         }
-    }
-
-    /// Adds the controller's messages about its taints, in their order.
-    pub fn set_answers(&mut self, answers: Vec<ControllerAnswer>) {
-        self.published_rules = answers.iter().map(Published::from).collect();
-        self.answers = answers;
     }
 
     /// True if a guard forbids the change.
@@ -379,7 +371,7 @@ mod tests {
         assert_eq!((stays.eviction_time, stays.evict_in_seconds), (None, None));
         assert_eq!(
             stays.notes[0].reason,
-            crate::report::impact::NoteCode::NotScheduled
+            crate::report::impact::NoteCode::Stays(crate::engine::NotEvicted::NotScheduled)
         );
     }
 

@@ -16,7 +16,6 @@ pub mod view;
 
 pub use rows::NoteCode;
 pub use view::Budget;
-pub use view::Published;
 pub use view::{
     AllocatedDevice, Cause, Device, ImpactReport, NotReleased, Note, Pod, TaintImpact, UsedClaim,
 };

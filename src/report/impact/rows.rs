@@ -7,10 +7,10 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
 use super::view::{ImpactReport, Note, Pod};
-use crate::assess::{Hazard, Outcome};
+use crate::assess::{Finding, Hazard, Outcome};
 use crate::engine::{NotEvicted, Origin, PodImpact, Verdict};
 use crate::naming::duration::{exact_duration, human_duration};
-use crate::naming::phrase::{each_once, first_and_more};
+use crate::naming::phrase::{each_once, few};
 use crate::report::table::{Column, Section, Shown, Table, Tone, first_of, optional};
 
 /// More pods than these are rolled up by workload, and more workloads are counted: with the verdict they fit 24 lines.
@@ -126,7 +126,7 @@ fn monitor_line(monitors: &[&Pod]) -> Option<String> {
         0 => String::new(),
         number => format!(" (evicted: {number})"),
     };
-    (!names.is_empty()).then(|| format!("admin access: {}{evicted}", first_and_more(&names)))
+    (!names.is_empty()).then(|| format!("admin access: {}{evicted}", few(&names)))
 }
 
 fn table(report: &ImpactReport, rows: Rows<'_>, is_rolled_up: bool) -> Table {
@@ -221,10 +221,13 @@ impl Replaceable {
         Self(known.collect())
     }
 
-    /// The worst over the claims of evicted pods.
+    /// The worst over the claims of evicted pods; a pod whose Job fails comes back nowhere.
     fn cell(&self, pods: &[&Pod]) -> &'static str {
-        let evicted = pods.iter().filter(|pod| pod.outcome.is_evicted());
-        let claims = evicted.flat_map(|pod| {
+        let returns = |pod: &&&Pod| {
+            let fails = |finding: &Finding| finding.hazard == Hazard::JobFails;
+            pod.outcome.is_evicted() && !pod.findings.iter().any(fails)
+        };
+        let claims = pods.iter().filter(returns).flat_map(|pod| {
             let claims = pod.used_claims.iter();
             claims.map(|claim| format!("{}/{}", pod.namespace, claim.name))
         });
@@ -274,26 +277,15 @@ impl ImpactReport {
 /// Subject of a note. Codes are stable; new ones may be added within a schema version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum NoteCode {
-    /// The considered effect never evicts.
-    EffectDoesNotEvict,
-    /// The pod has no node yet.
-    NotScheduled,
-    /// The claim is reserved for the pod's PodGroup only.
-    PodGroupReservation,
-    /// The claim was not generated for the pod.
-    NotOwned,
-    /// The pod uses the device through an extended resource.
-    ExtendedResource,
-    /// An outdated reservation hides the pod.
-    HiddenByStaleReservation,
-    /// The entry of the claim in the pod's status is missing.
-    ClaimNotInStatus,
     /// The pod tolerates the considered taints.
     Tolerates,
     /// The pod is terminating.
     Terminating,
     /// Something else than the considered taints evicts the pod, whether they do or not.
     EvictedAnyway,
+    /// The pod stays for this reason.
+    #[serde(untagged)]
+    Stays(NotEvicted),
 }
 
 impl NoteCode {
@@ -363,25 +355,16 @@ fn evicted_anyway(impact: &PodImpact<'_>, now: Timestamp) -> Option<Note> {
 
 /// Reason why the controller does not evict a pod.
 pub(in crate::report) fn not_evicted(reason: NotEvicted) -> Note {
-    let (code, message) = match reason {
-        NotEvicted::EffectDoesNotEvict => (NoteCode::EffectDoesNotEvict, "no taint that evicts"),
-        NotEvicted::NotScheduled => (NoteCode::NotScheduled, "no node yet"),
-        NotEvicted::PodGroupReservation => (
-            NoteCode::PodGroupReservation,
-            "claim reserved only for its PodGroup",
-        ),
-        NotEvicted::NotOwned => (NoteCode::NotOwned, "claim not generated for this pod"),
-        NotEvicted::ExtendedResource => (NoteCode::ExtendedResource, "extended resource"),
-        NotEvicted::HiddenByStaleReservation => (
-            NoteCode::HiddenByStaleReservation,
-            "hidden by an outdated entry in reservedFor",
-        ),
-        NotEvicted::ClaimNotInStatus => (
-            NoteCode::ClaimNotInStatus,
-            "for now: claim missing in its status",
-        ),
+    let message = match reason {
+        NotEvicted::EffectDoesNotEvict => "no taint that evicts",
+        NotEvicted::NotScheduled => "no node yet",
+        NotEvicted::PodGroupReservation => "claim reserved only for its PodGroup",
+        NotEvicted::NotOwned => "claim not generated for this pod",
+        NotEvicted::ExtendedResource => "extended resource",
+        NotEvicted::HiddenByStaleReservation => "hidden by an outdated entry in reservedFor",
+        NotEvicted::ClaimNotInStatus => "for now: claim missing in its status",
     };
-    code.note(message)
+    NoteCode::Stays(reason).note(message)
 }
 
 #[cfg(test)]

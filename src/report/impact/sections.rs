@@ -7,7 +7,7 @@ use super::timeline::Timeline;
 use super::view::{Budget, Device, ImpactReport, NotReleased, TaintImpact};
 use crate::assess::{GuardOutcome, Outcome, Sibling, Totals};
 use crate::decide::publish::ControllerAnswer;
-use crate::engine::{Defect, SelectorScope};
+use crate::engine::{Defect, NotEvicted, SelectorScope};
 use crate::model::{Count, DeviceSelector, Effect};
 use crate::naming::device;
 use crate::naming::phrase::{counted, each_once};
@@ -80,12 +80,8 @@ impl View for ImpactReport {
         self.assessment.facts.unknown_evictions()
     }
 
-    fn warnings(&self) -> &[Warning] {
-        &self.warnings
-    }
-
-    fn incomplete(&self) -> &[Incomplete] {
-        &self.incomplete
+    fn doubts(&self) -> (&[Warning], &[Incomplete]) {
+        (&self.warnings, &self.incomplete)
     }
 
     fn refusal(&self) -> Option<String> {
@@ -94,13 +90,13 @@ impl View for ImpactReport {
 
     /// The reason to stay is beside the pod.
     fn mentions(&self, warning: &Warning) -> bool {
-        let is_told = |note: NoteCode| {
+        let is_told = |reason: NotEvicted| {
             let mut notes = self.affected_pods.iter().flat_map(|pod| &pod.notes);
-            notes.any(|found| found.reason == note)
+            notes.any(|found| found.reason == NoteCode::Stays(reason))
         };
         let is = |defect: Defect| warning.reason == pascal_case(defect.code());
-        (is(Defect::ExtendedResourcesStay) && is_told(NoteCode::ExtendedResource))
-            || (is(Defect::StaleReservationsHide) && is_told(NoteCode::HiddenByStaleReservation))
+        (is(Defect::ExtendedResourcesStay) && is_told(NotEvicted::ExtendedResource))
+            || (is(Defect::StaleReservationsHide) && is_told(NotEvicted::HiddenByStaleReservation))
     }
 }
 
@@ -142,7 +138,11 @@ fn messages(taints: &[TaintImpact]) -> Vec<String> {
 
 /// Messages of the controller about each published rule, and if they agree.
 fn published(report: &ImpactReport) -> Vec<String> {
-    report.answers.iter().map(ControllerAnswer::line).collect()
+    report
+        .published_rules
+        .iter()
+        .map(ControllerAnswer::line)
+        .collect()
 }
 
 /// Outcome of a guard, in a line.

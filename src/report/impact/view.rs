@@ -13,7 +13,7 @@ use crate::engine::disruption::{BudgetAnswer, BudgetImpact};
 use crate::model::{DeviceSelector, PodDisruptionBudget};
 use crate::naming::phrase::counted;
 use crate::report::metadata::{API_VERSION, Incomplete, Metadata, Warning};
-use crate::report::taint::{Condition, ObjectReference, Owner, Taint, Time};
+use crate::report::taint::{ObjectReference, Owner, Taint, Time};
 
 /// Report of `preview`: the pods that the proposed taints would affect, and when.
 ///
@@ -41,7 +41,7 @@ pub struct ImpactReport {
     /// With `preview --publish`: the rules that it created, and what the eviction controller reported on each, in the order of
     /// proposedTaints. Absent otherwise.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub published_rules: Vec<Published>,
+    pub published_rules: Vec<ControllerAnswer>,
     /// Counts, guards, replacements and shared hardware.
     #[serde(flatten)]
     pub assessment: Assessment,
@@ -52,9 +52,6 @@ pub struct ImpactReport {
     /// True if tables have a row for each workload.
     #[serde(skip)]
     pub by_workload: bool,
-    /// Messages of the controller about the published rules, for text.
-    #[serde(skip)]
-    pub answers: Vec<ControllerAnswer>,
 }
 
 /// Impact of one proposed taint, regardless of the other proposed taints.
@@ -393,30 +390,6 @@ fn message(budget: &PodDisruptionBudget) -> Option<String> {
         ),
         status.current_healthy
     ))
-}
-
-/// A rule with effect None that `preview --publish` created, and the counts that the eviction controller wrote to
-/// the rule's condition.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Published {
-    /// The rule's name.
-    pub rule: String,
-    /// The rule's condition for its current generation; null if the controller did not write it in time.
-    pub condition: Option<Condition>,
-    /// True if the message of the condition is identical to `controllerMessage` in the corresponding entry of
-    /// `proposedTaints`; null if one of these messages is missing.
-    pub agrees: Option<bool>,
-}
-
-impl From<&ControllerAnswer> for Published {
-    fn from(answer: &ControllerAnswer) -> Self {
-        Self {
-            rule: answer.rule.clone(),
-            condition: answer.condition.as_ref().map(Condition::from),
-            agrees: answer.agrees(),
-        }
-    }
 }
 
 #[cfg(test)]

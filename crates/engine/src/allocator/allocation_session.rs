@@ -19,8 +19,9 @@ use super::pool::{Completeness, SearchBasis, Unknown};
 use super::pool::{NodeView, Pool, PoolStatus};
 use super::search::{SearchTask, is_placeable};
 use crate::claims::{Templates, template_of};
-use crate::impact::{Impact, PodImpact, ProposedTaint};
+use crate::impact::{Impact, PodImpact};
 use crate::model::{ClaimSpec, DeviceAmount, NamespacedName, ResourceClaim, Snapshot};
+use crate::select::ProposedTaint;
 
 /// Search budget of one answer, in steps; a search that exceeds it answers "unknown".
 //

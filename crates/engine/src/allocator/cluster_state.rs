@@ -10,14 +10,12 @@ use super::diagnosis::TaintOwner;
 use super::pod_nodes::NodeFacts;
 use super::pool::{Completeness, SearchBasis};
 use super::pool::{NodeView, PoolGatherer};
-use crate::impact::ProposedTaint;
-use crate::impact::proposed_rules;
 use crate::model::{
     Device, DeviceClass, DeviceId, DeviceSelector, Effect, ObjectName, ResourceSlice, Snapshot,
     Taint, Toleration,
 };
 use crate::preview::existing_rules;
-use crate::select::{DeviceKey, RuleIndex, RuleTaint};
+use crate::select::{DeviceKey, ProposedTaint, RuleIndex, RuleTaint, proposed_rules};
 use crate::semantics::Semantics;
 use crate::tolerate::tolerates;
 

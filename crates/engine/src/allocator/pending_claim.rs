@@ -8,12 +8,11 @@ use super::demand::Choice;
 use super::pod_nodes::{NodeFacts, selects};
 use super::pool::{IncompletePool, Range, SearchBasis, Unknown};
 use crate::closed_nodes::{ClosedNode, opens_when_uncordoned, other_nodes};
-use crate::impact::{Impact, ProposedTaint};
-use crate::model::{
-    DeviceAmount, DeviceClass, NodeName, NodeSelector, Pod, RequestTerms, ResourceClaim, Snapshot,
-};
+use crate::impact::Impact;
+use crate::model::{NodeName, NodeSelector, Pod, RequestTerms, ResourceClaim, Snapshot};
+use crate::select::ProposedTaint;
 use foldhash::{HashMap, HashMapExt};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// So many cordoned nodes are tried: each trial is a search for devices on all nodes.
 const TRIED: usize = 8;
@@ -234,7 +233,11 @@ fn members<'a>(
     let nothing = Holdings::default();
     let usage = Usage { all, own: &nothing };
     for class in state.classes() {
-        let terms = terms(class);
+        // One device of the class, without more.
+        let terms = RequestTerms {
+            class: class.name.clone(),
+            ..RequestTerms::default()
+        };
         let choice = Choice::of_class(class, &terms, state);
         let is_of = |place| match choice.fits(place, state) {
             Ok(true) => Candidacy::Yes,
@@ -279,19 +282,6 @@ fn range(answer: Candidacy) -> Range {
         Candidacy::Yes => Range::exactly(1),
         Candidacy::Perhaps => Range::up_to(1),
         Candidacy::No => Range::exactly(0),
-    }
-}
-
-/// One device of the class, without more.
-fn terms(class: &DeviceClass) -> RequestTerms {
-    RequestTerms {
-        class: class.name.clone(),
-        expressions: Vec::new(),
-        amount: DeviceAmount::Exactly(1),
-        admin_access: false,
-        tolerations: Vec::new(),
-        capacity: BTreeMap::new(),
-        is_more: false,
     }
 }
 

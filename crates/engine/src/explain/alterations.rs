@@ -6,8 +6,9 @@ use std::sync::Arc;
 use super::chain::ExplainInput;
 use super::chain::PodVerdict;
 use super::chain::{Chain, ClaimLink, EvaluatedTaint};
-use crate::impact::{Origin, ProposedTaint};
+use crate::impact::Origin;
 use crate::model::{DeviceId, Effect, NamespacedName, Snapshot, Taint, Toleration};
+use crate::select::ProposedTaint;
 
 /// Number of changes that are tried for one pod.
 //

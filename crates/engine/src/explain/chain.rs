@@ -3,14 +3,13 @@
 use crate::claims::claim_names;
 use crate::devices::{Allocated, DeviceEntry, DeviceTable, current_slices};
 use crate::eviction::{ClaimReference, entry_of, reserved_for_group, validity};
-use crate::impact::proposed_rules;
-use crate::impact::{DeviceTaint, NotEvicted, Origin, PodImpact, ProposedTaint, Verdict};
+use crate::impact::{DeviceTaint, NotEvicted, Origin, PodImpact, Verdict};
 use crate::model::{
     AllocationResult, ClaimSource, DeviceId, Effect, ObjectName, Pod, ResourceClaim, ResourceSlice,
     Snapshot, Taint, Toleration,
 };
 use crate::preview;
-use crate::select::RuleIndex;
+use crate::select::{ProposedTaint, RuleIndex, proposed_rules};
 use crate::semantics::Semantics;
 use crate::tolerate::{Deadline, TolerationDecision, decision};
 use jiff::Timestamp;

@@ -5,7 +5,7 @@ use crate::devices::current_slices;
 use crate::eviction::entry_of;
 use crate::model::{
     ClaimSpec, DeviceAmount, DeviceClass, DeviceRequest, NamespacedName, NodeName, NodeSelector,
-    ObjectName, Pod, RequestKind, RequestTerms, ResourceClaim, ResourceSlice, Snapshot, Uid,
+    ObjectName, Pod, RequestKind, RequestTerms, ResourceClaim, ResourceSlice, Snapshot,
 };
 use foldhash::HashSet;
 use std::sync::Arc;
@@ -114,11 +114,8 @@ impl PendingPod {
         Some(Self {
             claim: ResourceClaim {
                 name: chain.pod.name.clone(),
-                uid: Uid::from(""),
-                controller: None,
                 spec: Some(Arc::new(spec)),
-                allocation: None,
-                reserved_for: Vec::new(),
+                ..ResourceClaim::default()
             },
             origins,
             nodes,
@@ -145,12 +142,8 @@ fn extended(pod: &Pod, snapshot: &Snapshot) -> Vec<DeviceRequest> {
             name: Arc::clone(name),
             kind: RequestKind::Exactly(RequestTerms {
                 class: class.name.clone(),
-                expressions: Vec::new(),
                 amount: DeviceAmount::Exactly(*count),
-                admin_access: false,
-                tolerations: Vec::new(),
-                capacity: Default::default(),
-                is_more: false,
+                ..RequestTerms::default()
             }),
         })
     });

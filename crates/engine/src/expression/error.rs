@@ -46,7 +46,7 @@ pub enum ExpressionError {
         /// Its length.
         bytes: usize,
     },
-    /// It cannot be read or has wrong types; an API server refuses it.
+    /// It cannot be read; an API server refuses it.
     #[error("compilation failed at {at}: {detail}")]
     Compile {
         /// Reason.

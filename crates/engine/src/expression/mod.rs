@@ -5,18 +5,17 @@
 //! [`ExpressionError::Unsupported`]: never with "no".
 //!
 //! ```text
-//! text ──▶ tokens ──▶ tree ──▶ types checked ──▶ evaluated for one device
-//!          lexer     parser      checker           evaluate
+//! text ──▶ tokens ──▶ tree ──▶ evaluated for one device
+//!          lexer     parser     evaluate
 //! ```
 //!
-//! Types are checked before evaluation, since an expression that an API server refuses has no verdict, and
-//! `||` would hide that. Undecided types are refused, where upstream infers them from later uses.
+//! Types are not checked before evaluation: an API server stores no expression whose types are wrong. An expression of
+//! other origin (`--where`) fails where it comes to values of wrong types, which `||` may hide.
 //!
 //! Upstream: `k8s.io/dynamic-resource-allocation/cel` and `k8s.io/apiserver/pkg/cel/environment`, for
 //! stored expressions. `tests/data/cel/expressions.jsonl` holds their verdicts, and `tests/oracle`
 //! compares many more.
 
-mod checker;
 mod error;
 mod evaluate;
 mod functions;

@@ -278,7 +278,7 @@ pub(super) enum FoldKind {
     List,
 }
 
-/// Bound on the depth of a tree, which parsing, checks, evaluation and drop recurse into.
+/// Bound on the depth of a tree, which parsing, evaluation and drop recurse into.
 //
 // Upstream's own limits (250 brackets, 250 terms of a sum) are beyond, so that they need no model.
 const MAXIMUM_DEPTH: usize = 160;

@@ -147,12 +147,16 @@ fn every_verdict_is_that_of_the_control_plane() {
 
 #[test]
 fn refused_expressions_are_still_refused() {
-    for row in rows().into_iter().filter(|row| row.unsupported.is_some()) {
-        let refused = devices()
-            .values()
-            .any(|(driver, device)| verdict(&row.expression, driver, device).is_err());
-        assert!(refused, "now supported: {}", row.expression);
-    }
+    let devices = devices();
+    let refused = |row: &Row| {
+        let mut devices = devices.values();
+        devices.any(|(driver, device)| verdict(&row.expression, driver, device).is_err())
+    };
+    let rows = rows()
+        .into_iter()
+        .filter(|row| row.unsupported.is_some() && !refused(row));
+    let supported: Vec<String> = rows.map(|row| row.expression).collect();
+    assert!(supported.is_empty(), "now supported: {supported:?}");
 }
 
 #[test]
@@ -286,12 +290,9 @@ fn errors_point_to_the_place() {
     for (text, line, column) in [
         ("device.driver = 'x'", 1, 15),
         ("true &&\n  (1 +", 2, 7),
-        ("'é' == nope", 1, 8),
-        ("device.driver == 1", 1, 15),
         ("device.nope", 1, 7),
         ("'abc", 1, 1),
         ("'a\\q'", 1, 3),
-        ("[1, 'a'] == [2]", 1, 1),
     ] {
         let at = DeviceExpression::compile(text).unwrap_err().position();
         let at = at.map(|at| (at.line, at.column));

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::cluster::{AccessQuery, NodeDetail, Permission, PodQuery, PodQueryResult, Purpose};
-use crate::commands::work::access::{refuse_missing, try_evictions};
 use crate::commands::work::cluster_view::{ClusterView, ReadState};
+use crate::commands::work::connect::{refuse_missing, try_evictions};
 use crate::commands::work::mutation_context::MutationContext;
 use crate::decide::explain_targets::{no_such_pod, the_one};
 use crate::decide::make_room::{
@@ -203,9 +203,6 @@ fn found(pods: PodQueryResult, subject: &str) -> Result<Vec<Pod>, Failure> {
             "{subject} uses no claims, so it does not wait for devices; nothing was changed"
         ))),
         PodQueryResult::Gone => Ok(Vec::new()),
-        PodQueryResult::Denied(why) => Err(Failure::refused(format!(
-            "pods cannot be read: {why}; nothing was changed"
-        ))),
     }
 }
 

@@ -1,7 +1,6 @@
 //! Functions of expressions.
 //!
-//! `table` has the types each takes; here they take values of any type, and those that fit no overload
-//! fail as upstream does.
+//! Each takes values of any type; those that fit no overload fail as upstream does.
 //!
 //! Upstream: the standard library of cel-go and the libraries of `k8s.io/apiserver/pkg/cel/library`.
 
@@ -14,4 +13,4 @@ mod table;
 mod texts;
 
 pub(super) use keys::{at_key, optional_at_key};
-pub(super) use table::{FOLDED, Overloads, overloads};
+pub(super) use table::{Overloads, overloads};

@@ -4,21 +4,20 @@
 //! claim holds them. The wait is needed for the end: a force-deleted pod is gone from the API, although its device may
 //! not be released, and only a watch shows that.
 
-use super::prepare::PreparedDrain;
 use crate::cluster::{
     Detail, ObjectVersion, WriteAnswer, WriteMode, read_optional, read_workloads, restart,
 };
 use crate::commands::context::Context;
-use crate::commands::work::access::evict_pod;
 use crate::commands::work::changer::{Changer, stopped};
 use crate::commands::work::cluster_view::ClusterView;
-use crate::commands::work::connect::{Live, failed};
+use crate::commands::work::connect::{Live, evict_pod, failed};
 use crate::commands::work::mutation_context::{MutationContext, by_name};
 use crate::commands::work::wait::{LastLook, ProgressLine, Wait, WaitEnd, WaitResult};
 use crate::decide::drain::{
-    DrainLimits, DrainRun, DrainStep, EvictionReply, IdleWait, RestartState, SETTLE, UnitEnd,
-    UnitFacts, UnitPod, UnitResult, as_evicting, interrupted, is_raised, pods_of, refusal_line,
-    restart_states, rule_change, rules_as_made, tainted_since, unread, workload_states,
+    DrainLimits, DrainRun, DrainStep, EvictionReply, IdleWait, PreparedDrain, RestartState, SETTLE,
+    UnitEnd, UnitFacts, UnitPod, UnitResult, as_evicting, interrupted, is_raised, pods_of,
+    refusal_line, restart_states, rule_change, rules_as_made, tainted_since, unread,
+    workload_states,
 };
 use crate::decide::proposal::escalates_again;
 use crate::decide::{AddStep, RuleDraft, RulePatch};
@@ -215,7 +214,7 @@ fn messages(left: &[Blocker]) -> Vec<String> {
 
 /// Lines about pods that were printed.
 #[derive(Default)]
-pub(super) struct PodLines {
+struct PodLines {
     /// Pods whose eviction was announced.
     begun: BTreeSet<Uid>,
     /// The refusal of each pod.
@@ -226,11 +225,7 @@ pub(super) struct PodLines {
 
 impl UnitDrain<'_> {
     /// Evicts a pod; a refusal that stays the same is printed once.
-    pub(super) async fn evict(
-        &self,
-        pod: &UnitPod,
-        lines: &mut PodLines,
-    ) -> Result<EvictionReply, Failure> {
+    async fn evict(&self, pod: &UnitPod, lines: &mut PodLines) -> Result<EvictionReply, Failure> {
         let printer = &self.context.printer;
         let name = &pod.name;
         if lines.begun.insert(pod.uid.clone()) {
@@ -256,7 +251,7 @@ impl UnitDrain<'_> {
     }
 
     /// Restarts a Deployment, or notes that it cannot be.
-    pub(super) async fn restart(
+    async fn restart(
         &self,
         owner: &Uid,
         facts: &UnitFacts,
@@ -294,7 +289,7 @@ impl UnitDrain<'_> {
     }
 
     /// Gives the rules effect NoExecute, which was approved before the drain began.
-    pub(super) async fn raise(
+    async fn raise(
         &self,
         rules: &mut [DeviceTaintRule],
         changer: &Changer<'_>,
@@ -312,7 +307,7 @@ impl UnitDrain<'_> {
     }
 
     /// Prints which evicted pods are gone.
-    pub(super) fn show_evicted(&self, facts: &UnitFacts, lines: &mut PodLines) {
+    fn show_evicted(&self, facts: &UnitFacts, lines: &mut PodLines) {
         let there: BTreeSet<&Uid> = facts.pods.iter().map(|pod| &pod.uid).collect();
         lines.leaving.retain(|uid, name| {
             let is_there = there.contains(uid);
@@ -327,7 +322,7 @@ impl UnitDrain<'_> {
 }
 
 /// The version of the Deployment that was decided on.
-pub(super) fn object_version(uid: &Uid, state: &RestartState) -> ObjectVersion {
+pub(crate) fn object_version(uid: &Uid, state: &RestartState) -> ObjectVersion {
     ObjectVersion {
         uid: uid.to_string(),
         resource_version: state.resource_version.clone(),
@@ -335,11 +330,7 @@ pub(super) fn object_version(uid: &Uid, state: &RestartState) -> ObjectVersion {
 }
 
 /// Facts about a unit now; `made` are its rules as this run left them, and `wait` observes its devices.
-pub(super) async fn look(
-    live: &Live,
-    made: &[DeviceTaintRule],
-    wait: IdleWait,
-) -> Result<UnitFacts, Failure> {
+async fn look(live: &Live, made: &[DeviceTaintRule], wait: IdleWait) -> Result<UnitFacts, Failure> {
     let view = ClusterView::of(live.clone(), Detail::Names).await?;
     let change = rule_change(made, view.rules()?);
     let proposed = as_evicting(made, view.now);

@@ -14,7 +14,6 @@ use std::time::Duration;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use futures::channel::oneshot;
-use serde_json::Value;
 
 use crate::cluster::files::gather::{SavedNotes, annotations};
 use crate::cluster::read::everything::Saved;
@@ -65,7 +64,7 @@ pub enum Existing {
     Replace,
 }
 
-/// A file to be written: JSON, or YAML by its extension; compressed if that is `.gz`.
+/// A file to be written, compressed if its extension is `.gz`.
 #[derive(Clone, Debug)]
 pub struct Destination {
     path: PathBuf,
@@ -127,7 +126,7 @@ impl Destination {
     }
 
     /// The program was interrupted.
-    pub(super) fn stopped(&self) -> SaveError {
+    fn stopped(&self) -> SaveError {
         SaveError::Stopped { file: self.name() }
     }
 
@@ -166,21 +165,14 @@ impl Destination {
     }
 
     fn encode<W: Write>(&self, saved: &Saved, notes: &SavedNotes, to: W) -> io::Result<()> {
-        let name = self.path.to_string_lossy().to_lowercase();
-        let (plain, packed) = match name.strip_suffix(".gz") {
-            Some(plain) => (plain, true),
-            None => (name.as_str(), false),
-        };
-        let yaml = plain.ends_with(".yaml") || plain.ends_with(".yml");
-        let write = if yaml { write_yaml } else { write_json };
         let mut to = BufWriter::with_capacity(1 << 16, to);
-        if packed {
+        if self.path.to_string_lossy().to_lowercase().ends_with(".gz") {
             let mut encoder = GzEncoder::new(to, Compression::default());
-            write(saved, notes, &mut encoder)?;
+            write_json(saved, notes, &mut encoder)?;
             // Finished and flushed explicitly, because the destructors ignore errors.
             encoder.finish()?.flush()
         } else {
-            write(saved, notes, &mut to)?;
+            write_json(saved, notes, &mut to)?;
             to.flush()
         }
     }
@@ -216,68 +208,32 @@ fn write_json(saved: &Saved, notes: &SavedNotes, to: &mut dyn Write) -> io::Resu
     write!(
         to,
         "{{\"apiVersion\":\"v1\",\"kind\":\"List\",\"metadata\":{},\"items\":[",
-        escaped(&metadata, push_units)
+        escaped(&metadata)
     )?;
     let items = saved.lists.iter().flat_map(|list| &list.items);
     for (place, item) in items.enumerate() {
         let separator = if place == 0 { "\n" } else { ",\n" };
-        write!(to, "{separator}{}", escaped(item.get(), push_units))?;
+        write!(to, "{separator}{}", escaped(item.get()))?;
     }
     to.write_all(b"\n]}\n")
 }
 
-fn write_yaml(saved: &Saved, notes: &SavedNotes, to: &mut dyn Write) -> io::Result<()> {
-    let items: Result<Vec<Value>, _> = saved
-        .lists
-        .iter()
-        .flat_map(|list| &list.items)
-        .map(|item| serde_json::from_str(item.get()))
-        .collect();
-    let list = serde_json::json!({
-        "apiVersion": "v1",
-        "kind": "List",
-        "metadata": { "annotations": annotations(saved, notes) },
-        "items": items?,
-    });
-    let text = serde_yaml::to_string(&list).map_err(io::Error::other)?;
-    if text
-        .chars()
-        .all(|character| matches!(character, ' '..='~' | '\n'))
-    {
-        return to.write_all(text.as_bytes());
-    }
-    // YAML's JSON form, in which every character can be escaped: many readers refuse some of them raw.
-    let json = serde_json::to_string_pretty(&list)?;
-    to.write_all(escaped(&json, push_code_point).as_bytes())
-}
-
-/// JSON in which no character is beyond ASCII, or acts on a terminal: those are written by `escape`.
+/// JSON in which no character is beyond ASCII, or acts on a terminal: those are escaped, in units of 16 bits.
 ///
 /// Outside of strings JSON has no such characters but line breaks, so every one may become an escape.
-fn escaped(json: &str, escape: impl Fn(&mut String, char)) -> String {
+fn escaped(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for character in json.chars() {
         match character {
             ' '..='~' | '\n' => text.push(character),
-            character => escape(&mut text, character),
+            character => {
+                for unit in character.encode_utf16(&mut [0; 2]) {
+                    text.push_str(&format!("\\u{unit:04x}"));
+                }
+            }
         }
     }
     text
-}
-
-/// As JSON writes a character: in units of 16 bits.
-fn push_units(text: &mut String, character: char) {
-    for unit in character.encode_utf16(&mut [0; 2]) {
-        text.push_str(&format!("\\u{unit:04x}"));
-    }
-}
-
-/// As YAML writes a character, which has no pairs of surrogates.
-fn push_code_point(text: &mut String, character: char) {
-    match u32::from(character) {
-        code @ ..=0xffff => text.push_str(&format!("\\u{code:04x}")),
-        code => text.push_str(&format!("\\U{code:08x}")),
-    }
 }
 
 /// Stops taking bytes when it is told to.
@@ -349,6 +305,7 @@ mod tests {
     use super::*;
     use crate::cluster::SavedList;
     use crate::model::Kind;
+    use serde_json::Value;
 
     fn saved() -> Saved {
         let items = [
@@ -376,16 +333,6 @@ mod tests {
         let list: Value = serde_json::from_str(&text).expect("JSON");
         assert_eq!(list["items"][0]["metadata"]["note"], "é𝄞\u{ffff}");
         assert_eq!(list["items"].as_array().map(Vec::len), Some(2));
-    }
-
-    #[test]
-    fn yaml_is_read_back_as_it_was_without_anything_beyond_ascii() {
-        let mut text = Vec::new();
-        write_yaml(&saved(), &SavedNotes::default(), &mut text).expect("memory");
-        assert!(text.is_ascii());
-        let list: Value =
-            serde_yaml::from_str(&String::from_utf8(text).expect("ASCII")).expect("YAML");
-        assert_eq!(list["items"][0]["metadata"]["note"], "é𝄞\u{ffff}");
     }
 
     #[test]
