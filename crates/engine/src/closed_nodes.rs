@@ -333,18 +333,6 @@ mod tests {
                 false,
             ),
             (
-                "tolerated with every effect",
-                node(false, &[reserved]),
-                vec![tolerating("example.com/reserved", None)],
-                false,
-            ),
-            (
-                "another effect tolerated",
-                node(false, &[gone]),
-                vec![tolerating(gone.0, no_schedule.clone())],
-                true,
-            ),
-            (
                 "one of two tolerated",
                 node(false, &[reserved, gone]),
                 vec![tolerating("example.com/reserved", None)],

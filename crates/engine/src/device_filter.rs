@@ -122,9 +122,10 @@ fn names(selector: &DeviceSelector, entry: &DeviceEntry<'_>) -> bool {
 mod tests {
     use super::*;
     use crate::model::{
-        Allocation, AttributeValue, CounterUse, Device, DeviceTerms, Minor, NamespacedName, Pool,
-        ResourceClaim, ResourceSlice, SliceNodes,
+        Allocation, AttributeValue, CounterUse, Device, DeviceTerms, Pool, ResourceClaim,
+        ResourceSlice, SliceNodes,
     };
+    use crate::testing::{claim, pod, result, semantics};
 
     fn device(name: &str, model: Option<&str>, set: Option<&str>) -> Device {
         let model = model.map(|model| ("model".into(), AttributeValue::String(model.into())));
@@ -170,7 +171,6 @@ mod tests {
 
     /// Two nodes with parts of GPUs, and a claim that holds a part and what is not published any more.
     fn snapshot() -> Snapshot {
-        use crate::testing::result;
         Snapshot {
             slices: vec![
                 slice(
@@ -184,34 +184,19 @@ mod tests {
                 slice("b", vec![device("part-0", None, Some("gpu-0"))]),
             ],
             claims: vec![ResourceClaim {
-                name: NamespacedName {
-                    namespace: "ml".into(),
-                    name: "claim".into(),
-                },
-                uid: "1".into(),
-                controller: None,
-                spec: None,
                 allocation: Some(Allocation {
                     node: None,
                     results: vec![result(id("a", "part-0")), result(id("a", "gone"))],
                 }),
-                reserved_for: Vec::new(),
+                ..claim(&pod("ml", "user"))
             }],
             ..Snapshot::default()
         }
     }
 
-    fn semantics() -> Semantics {
-        let newest = Minor {
-            minor: 37,
-            patch: None,
-        };
-        Semantics::of(newest).unwrap()
-    }
-
     fn filtered(wanted: &[DeviceCondition]) -> (Vec<String>, Vec<String>) {
         let snapshot = snapshot();
-        let pick = filter_devices(&snapshot, wanted, &semantics());
+        let pick = filter_devices(&snapshot, wanted, &semantics(37));
         let name = |id: &DeviceId| format!("{}/{}", id.pool, id.device);
         let failed = pick.failed.iter().map(|(id, _)| name(id));
         (pick.devices.iter().map(name).collect(), failed.collect())
@@ -306,7 +291,7 @@ mod tests {
                 DeviceCondition::Named(vec![id("a", "gone").into()]),
                 expression(&text),
             ];
-            let pick = filter_devices(&snapshot(), &alone, &semantics());
+            let pick = filter_devices(&snapshot(), &alone, &semantics(37));
             let found = match (pick.devices.len(), &pick.failed[..]) {
                 (chosen, []) => Some(chosen == 1),
                 (_, failed) => {
@@ -327,7 +312,7 @@ mod tests {
         let wanted = expression(
             "device.driver == 'gpu.example.com' && 'model' in device.attributes['gpu.example.com']",
         );
-        let pick = filter_devices(&snapshot, &[wanted], &semantics());
+        let pick = filter_devices(&snapshot, &[wanted], &semantics(37));
         assert_eq!(pick.failed, []);
         assert_eq!(pick.devices.len(), 3);
     }

@@ -8,11 +8,12 @@ use super::impact::{Cause, Impact, Origin, PodImpact, ProposedTaint, Verdict};
 use super::inventory::DeviceState;
 use super::semantics::Semantics;
 use crate::model::{
-    Allocation, AllocationResult, AttributeValue, BudgetStatus, ConsumerReference, Containers,
-    Controller, CounterUse, Deletion, Device, DeviceId, DeviceSelector, DeviceTerms, Effect,
-    FailurePolicy, Kind, LabelSelector, Minor, NamespacedName, Node, NodeCondition, Phase,
-    PodDisruptionBudget, Pool, QosClass, Reading, RequestTerms, ResourceClaim, ResourceSlice,
-    Sandbox, SliceNodes, Taint, Toleration, Workload,
+    Allocation, AllocationResult, AttributeValue, BudgetStatus, ClaimSource, ClaimSpec,
+    ConsumerReference, Containers, Controller, CounterSet, CounterUse, Deletion, Device,
+    DeviceClass, DeviceId, DeviceRequest, DeviceSelector, DeviceTerms, Effect, FailurePolicy, Kind,
+    LabelSelector, Minor, NamespacedName, Node, NodeCondition, Phase, PodClaim,
+    PodDisruptionBudget, Pool, QosClass, Reading, RequestKind, RequestTerms, ResourceClaim,
+    ResourceSlice, Sandbox, SliceNodes, SliceTerms, Taint, Toleration, Workload,
 };
 
 pub use crate::model::Pod;
@@ -314,6 +315,56 @@ pub fn drawing(name: &str, amount: &str) -> Device {
         })),
         ..published(name, &[])
     }
+}
+
+/// So much memory of the card of which [`drawing`] devices take.
+pub fn card(amount: &str) -> Option<Box<SliceTerms>> {
+    Some(Box::new(SliceTerms {
+        counters: vec![CounterSet {
+            name: "card".into(),
+            counters: [("memory".into(), amount.into())].into(),
+        }],
+        ..SliceTerms::default()
+    }))
+}
+
+/// The class of all devices of [`slice`].
+pub fn gpu_class() -> DeviceClass {
+    DeviceClass {
+        name: "gpu".into(),
+        expressions: vec!["device.driver == 'gpu.example.com'".to_owned()],
+        extended_resource: None,
+    }
+}
+
+/// A specification of one request.
+pub fn asks(terms: RequestTerms) -> ClaimSpec {
+    ClaimSpec {
+        requests: vec![DeviceRequest {
+            name: "gpu".into(),
+            kind: RequestKind::Exactly(terms),
+        }],
+        constraints: Vec::new(),
+    }
+}
+
+/// The claims of a pod that uses the one of this name.
+pub fn uses(claim: &str) -> Vec<PodClaim> {
+    vec![PodClaim {
+        name: "gpu".into(),
+        source: ClaimSource::Claim(claim.into()),
+    }]
+}
+
+/// The claims of a pod for which this one was generated.
+pub fn generated(claim: &ResourceClaim) -> Vec<PodClaim> {
+    vec![PodClaim {
+        name: "gpu".into(),
+        source: ClaimSource::Template {
+            template: "gpu".into(),
+            generated: Some(claim.name.name.clone()),
+        },
+    }]
 }
 
 /// The slice of another driver that is the whole of its pool node-7.
