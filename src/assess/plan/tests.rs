@@ -8,9 +8,9 @@ use crate::assess::hazard::Hazard;
 use crate::assess::{Assessed, Basis, DisruptionFacts, Limits, Severity};
 use crate::engine::testing::Random;
 use crate::model::{
-    AllocationResult, ClaimSource, CounterSet, DeviceId, Gap, Job, Kind, LabelOperator,
-    LabelRequirement, LabelSelector, Phase, Pod, PodClaim, PodDisruptionBudget, PodGroup, Reading,
-    ReplicaSet, ResourceClaim, ResourceSlice, SliceTerms,
+    AllocationResult, ClaimSource, DeviceId, Gap, Job, Kind, LabelOperator, LabelRequirement,
+    LabelSelector, Phase, Pod, PodDisruptionBudget, PodGroup, Reading, ReplicaSet, ResourceClaim,
+    ResourceSlice,
 };
 use crate::report::testing;
 
@@ -50,13 +50,7 @@ fn add(reading: &mut Reading, mut pod: Pod, devices: &[usize]) {
     });
     claim.allocation.as_mut().unwrap().results = results.collect();
     claim.controller = Some(testing::owner(&pod));
-    pod.claims = vec![PodClaim {
-        name: "gpu".into(),
-        source: ClaimSource::Template {
-            template: "gpu".into(),
-            generated: Some(claim.name.name.clone()),
-        },
-    }];
+    pod.claims = testing::generated(&claim);
     reading.snapshot.claims.push(claim);
     reading.snapshot.pods.push(pod);
 }
@@ -515,13 +509,7 @@ fn partitioned() -> Reading {
         testing::drawing("half-0", "40Gi"),
         testing::drawing("half-1", "40Gi"),
     ]);
-    slice.terms = Some(Box::new(SliceTerms {
-        counters: vec![CounterSet {
-            name: "card".into(),
-            counters: [("memory".into(), "80Gi".into())].into(),
-        }],
-        ..SliceTerms::default()
-    }));
+    slice.terms = testing::card("80Gi");
     reading.snapshot.slices = vec![slice];
     add(&mut reading, pod("user"), &[0]);
     let allocation = reading.snapshot.claims[0].allocation.as_mut().unwrap();
