@@ -421,26 +421,6 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_is_wider_than_the_terminal_hangs_below_its_prefix() {
-        let mut stderr = Vec::new();
-        {
-            let printer = Printer {
-                columns: Some(24),
-                colored: true,
-                ..Printer::plain(io::sink(), &mut stderr)
-            };
-            printer.error("timed out after three seconds");
-            printer.detail("left: serving/rerank, which tolerates");
-            printer.hint("kubectl devicetaint describe drain-node-7");
-        }
-        assert_eq!(
-            String::from_utf8(stderr).unwrap(),
-            "\x1b[1;31merror: \x1b[0mtimed out after\n  three seconds\n  left: serving/rerank,\n    which \
-             tolerates\nhint:\n  kubectl devicetaint describe drain-node-7\n"
-        );
-    }
-
-    #[test]
     fn results_are_coloured_only_where_they_are_to_be_and_foreign_colours_never_pass() {
         for (colored_results, expected) in [
             (true, "\u{1b}[31mEvictedNow\u{1b}[0m \\x1b[32mx\n"),
@@ -461,18 +441,5 @@ mod tests {
             drop(printer);
             assert_eq!(String::from_utf8(stdout).unwrap(), expected);
         }
-    }
-
-    #[test]
-    fn a_reader_that_goes_away_is_no_failure() {
-        let printer = Printer::plain(Failing(io::ErrorKind::BrokenPipe), io::sink());
-        printer.emit("first").unwrap();
-        printer.emit("second").unwrap();
-    }
-
-    #[test]
-    fn a_full_disk_is_a_failure() {
-        let printer = Printer::plain(Failing(io::ErrorKind::StorageFull), io::sink());
-        assert!(printer.emit("text").is_err());
     }
 }
