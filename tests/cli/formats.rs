@@ -3,7 +3,6 @@
 use serde_json::Value;
 
 use super::harness::{EXAMPLE, Folder, Run, devicetaint};
-use crate::screen::assert_screen;
 
 /// One pod, one device.
 fn preview(flags: &str) -> Run {
@@ -17,11 +16,6 @@ fn devices(flags: &str) -> Run {
     devicetaint(&format!(
         "devices gpu.example.com/node-9/gpu-1 gpu.example.com/node-9/gpu-3 --from {EXAMPLE} {flags}"
     ))
-}
-
-#[test]
-fn preview_as_table() {
-    assert_screen("preview-table", &preview("-o table").shown());
 }
 
 #[test]
