@@ -8,7 +8,6 @@ mod harness;
 mod help;
 mod hostile;
 mod rolled_up;
-mod rules;
 mod sources;
 #[cfg(unix)]
 mod terminal;
