@@ -80,14 +80,8 @@ async fn devices_and_rules_are_read_in_every_version() {
         let saved = file(plane, &format!("{}.json", scene.driver));
         let text = scene.run(plane.kubeconfig(), &["snapshot", "-o", &saved]);
         assert!(text.contains(" resourceclaims"), "{text}");
-        let from = json_of(&run(&[
-            "preview",
-            &scene.driver,
-            "-o",
-            "json",
-            "--from",
-            &saved,
-        ]));
+        let line = format!("preview {} -o json --from {saved}", scene.driver);
+        let from = json_of(&run(&line.split(' ').collect::<Vec<_>>()));
         assert_eq!(pods(&from), pods(&live), "{variant:?}");
     }
 }

@@ -194,8 +194,7 @@ fn is_not_done(bench: &Bench<'_>, row: &Row) {
     is_said(row, "wait", &pod["message"].to_string());
     let held = bench.held();
     assert_eq!(held.len(), 1, "{}: the driver holds a device", row.name);
-    let (driver, pool) = (bench.node.driver(), bench.node.name());
-    let device = format!("{driver}/{pool}/{}", held[0].devices[0]);
+    let device = bench.device_of(&held[0]);
     assert!(
         !bench.free().contains(&device),
         "{}: {device} is called free",

@@ -103,12 +103,7 @@ fn a_real_kubelet_says_what_is_in_use_and_what_is_safe_to_pull() {
     bench.run_pod("train", shared);
     let listed = data(&asked(&bench, &["list"]));
     let held = bench.held();
-    let device = format!(
-        "{}/{}/{}",
-        bench.node.driver(),
-        bench.node.name(),
-        held[0].devices[0]
-    );
+    let device = bench.device_of(&held[0]);
     let both = ["beside", "main"].map(|name| (name.to_owned(), device.clone()));
     assert_eq!(containers(&listed, "train"), both);
     let claim = format!("{}/{}", bench.namespace, held[0].name);
