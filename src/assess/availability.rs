@@ -279,38 +279,17 @@ mod tests {
 
     #[test]
     fn free_is_what_a_new_claim_can_have() {
-        let no_schedule = Effect::NoSchedule;
-        for (held, admin_access, effect, expected) in [
-            (
-                None,
-                false,
-                no_schedule.clone(),
-                "card: free, half-0*: free, most*: free, other: free, tainted: tainted",
-            ),
-            (
-                Some("half-0"),
-                false,
-                Effect::None,
-                "card: used in parts, half-0*: used, most*: no counters left, other: free, tainted: free",
-            ),
-            (
-                Some("half-0"),
-                true,
-                no_schedule.clone(),
-                "card: free, half-0*: free, most*: free, other: free, tainted: tainted",
-            ),
-            (
-                Some("gone"),
-                true,
-                no_schedule,
-                "card: free, gone: not published, half-0*: free, most*: free, other: free, tainted: tainted",
-            ),
+        let free = "half-0*: free, most*: free, other: free, tainted: tainted";
+        let used = "half-0*: used, most*: no counters left, other: free, tainted: free";
+        let gone = format!("gone: not published, {free}");
+        for (held, admin_access, effect, card, rest) in [
+            (None, false, Effect::NoSchedule, "free", free),
+            (Some("half-0"), false, Effect::None, "used in parts", used),
+            (Some("half-0"), true, Effect::NoSchedule, "free", free),
+            (Some("gone"), true, Effect::NoSchedule, "free", &gone),
         ] {
-            assert_eq!(
-                found(&reading(held, admin_access, effect)),
-                expected,
-                "{held:?}"
-            );
+            let found = found(&reading(held, admin_access, effect));
+            assert_eq!(found, format!("card: {card}, {rest}"), "{held:?}");
         }
     }
 

@@ -68,12 +68,16 @@ pub fn toleration(text: &str) -> Toleration {
 pub struct Random(pub u64);
 
 impl Random {
-    pub fn below(&mut self, limit: u64) -> usize {
+    pub fn number(&mut self, limit: u64) -> u64 {
         // xorshift64*
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
-        usize::try_from((self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) % limit).unwrap()
+        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) % limit
+    }
+
+    pub fn below(&mut self, limit: u64) -> usize {
+        usize::try_from(self.number(limit)).unwrap()
     }
 
     pub fn one_in(&mut self, chances: u64) -> bool {
