@@ -106,20 +106,6 @@ mod tests {
     use super::*;
     use crate::report::testing::{self, Example};
 
-    #[test]
-    fn releases_are_told_from_the_first_to_the_last_that_has_it() {
-        let told = Defect::ALL.map(releases);
-        assert_eq!(
-            told,
-            [
-                "1.36.0 to 1.36.2",
-                "1.34 to 1.37",
-                "1.34.0 to 1.37.1",
-                "1.33 to 1.35"
-            ]
-        );
-    }
-
     fn message(version: Option<&str>) -> Option<String> {
         let version = version.and_then(Minor::parse);
         of_rules(version).map(|warning| warning.message)

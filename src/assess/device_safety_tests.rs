@@ -1,6 +1,5 @@
 //! Checks before a device is pulled out of its node.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::device_safety::ObstacleCode::{
@@ -9,10 +8,11 @@ use super::device_safety::ObstacleCode::{
 };
 use super::device_safety::{DeviceUse, SafetyFacts, device_safety};
 use crate::engine::Semantics;
+use crate::engine::testing::reading;
 use crate::engine::tests::world::{GPU_0, World, at, device_id, name, spec, with_template};
 use crate::model::{
     ClaimInUse, ContainerInUse, Containers, CounterUse, DeviceTerms, Gap, InUse, Kind, PodInUse,
-    PreparedClaim, Reading, SliceNodes, Source,
+    PreparedClaim, Reading, SliceNodes,
 };
 
 const GPU_1: &str = "gpu.example.com/node-a/gpu-1";
@@ -48,14 +48,7 @@ impl Scene {
         Self {
             reading: Reading {
                 snapshot: world.snapshot,
-                source: Source::Files,
-                observed_at: None,
-                is_time_guessed: false,
-                version: None,
-                known: Kind::ALL.into(),
-                resource_versions: BTreeMap::new(),
-                warnings: Vec::new(),
-                gaps: Vec::new(),
+                ..reading()
             },
             in_use: listed(pods),
             prepared: Some(Vec::new()),

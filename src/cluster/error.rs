@@ -333,15 +333,17 @@ mod tests {
 
     #[test]
     fn what_passes_by_itself_is_tried_again() {
-        let permission = Permission::new("get", Kind::Pod);
+        let (server, path, reason) = (server(), text(), text());
+        let unresolved = ClusterError::Unresolved { path, reason };
+        let reason = text();
+        let unreachable = ClusterError::Unreachable { server, reason };
+        let forbidden = ClusterError::Forbidden {
+            permission: Permission::new("get", Kind::Pod),
+            user: None,
+            purpose: None,
+        };
         for (error, expected) in [
-            (
-                ClusterError::Unreachable {
-                    server: server(),
-                    reason: text(),
-                },
-                true,
-            ),
+            (unreachable, true),
             (refused(500), true),
             (refused(429), true),
             (refused(408), true),
@@ -349,21 +351,8 @@ mod tests {
             (refused(409), false),
             (ClusterError::NotFound { path: text() }, false),
             (ClusterError::configuration("x"), false),
-            (
-                ClusterError::Forbidden {
-                    permission,
-                    user: None,
-                    purpose: None,
-                },
-                false,
-            ),
-            (
-                ClusterError::Unresolved {
-                    path: text(),
-                    reason: text(),
-                },
-                true,
-            ),
+            (forbidden, false),
+            (unresolved, true),
         ] {
             assert_eq!(error.passes(), expected, "{error}");
         }

@@ -430,27 +430,6 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_changes_nothing() {
-        let writers: Vec<_> = Purpose::every()
-            .filter(|purpose| !purpose.permissions().iter().all(Permission::is_read))
-            .collect();
-        let expected = [
-            Purpose::Publish,
-            Purpose::Add,
-            Purpose::Escalate,
-            Purpose::Deescalate,
-            Purpose::Remove,
-            Purpose::Dedicate,
-            Purpose::Undedicate,
-            Purpose::Drain,
-            Purpose::Restore,
-            Purpose::MakeRoom,
-            Purpose::React,
-        ];
-        assert_eq!(writers, expected);
-    }
-
-    #[test]
     fn every_kind_that_is_needed_is_listed_for_every_purpose() {
         for purpose in Purpose::every() {
             let permissions = purpose.permissions();
@@ -458,57 +437,6 @@ mod tests {
                 let list = Permission::new("list", kind);
                 assert!(permissions.contains(&list), "{purpose:?}: {list}");
             }
-        }
-    }
-
-    #[test]
-    fn nothing_is_asked_for_that_a_command_does_not_use() {
-        for purpose in Purpose::every() {
-            let resources: BTreeSet<String> = purpose
-                .permissions()
-                .into_iter()
-                .map(|permission| permission.resource)
-                .collect();
-            let nodes = [
-                Purpose::Preview,
-                Purpose::Plan,
-                Purpose::Publish,
-                Purpose::Add,
-                Purpose::Escalate,
-                Purpose::Remove,
-                Purpose::Describe,
-                Purpose::Explain,
-                Purpose::Wait,
-                Purpose::Snapshot,
-                Purpose::Drain,
-                Purpose::Restore,
-                Purpose::MakeRoom,
-                Purpose::React,
-            ];
-            assert_eq!(resources.contains("nodes"), nodes.contains(&purpose));
-            let events = [Purpose::Describe];
-            assert_eq!(
-                resources.contains("events"),
-                events.contains(&purpose),
-                "{purpose:?}"
-            );
-            let budgets = [
-                Purpose::Preview,
-                Purpose::Plan,
-                Purpose::Publish,
-                Purpose::Add,
-                Purpose::Escalate,
-                Purpose::Snapshot,
-                Purpose::Drain,
-                Purpose::MakeRoom,
-                Purpose::React,
-            ];
-            let needs = budgets.contains(&purpose);
-            let has = |what| resources.contains(what);
-            assert_eq!(has("poddisruptionbudgets"), needs, "{purpose:?}");
-            assert_eq!(has("jobsets"), needs, "{purpose:?}");
-            assert_eq!(has("deployments"), needs, "{purpose:?}");
-            assert!(has("resourceclaimtemplates") || !needs, "{purpose:?}");
         }
     }
 }

@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex};
 
 use super::cli::run_in;
 use super::context::Context;
-use crate::cluster::Purpose;
 use crate::cluster::live_tests::server::{Answer, RULES, Server, TEMPLATES, resources, templates};
 use crate::error::{ExitStatus, Failure};
 use crate::output::Printer;
@@ -73,30 +72,6 @@ async fn failure(server: &Server, line: &str) -> Failure {
     ))
 }
 
-#[tokio::test]
-async fn since_1_38_a_toleration_without_effect_keeps_the_pods_of_a_live_cluster() {
-    const TAINT: &str = "gpu.example.com/node-1/gpu-0 a.io/m:NoExecute";
-    for (version, evicted) in [("v1.37.2", true), ("v1.38.0-beta.0", false)] {
-        let server = Server::start().await;
-        server.answer_tolerating();
-        let version = Answer::json(&format!(r#"{{"gitVersion":"{version}"}}"#));
-        server.answer("/version", [version]);
-        for (line, text) in [
-            (format!("preview {TAINT}"), "evicts 1 of 1 pod"),
-            (
-                format!("explain pod/pod-1 -n ml {TAINT}"),
-                "scheduling only",
-            ),
-        ] {
-            let run = Run::on(&server);
-            let outcome = run.of(&line).await;
-            let printed = run.stdout.text();
-            assert!(outcome.is_ok(), "{outcome:?} {}", run.stderr.text());
-            assert_eq!(printed.contains(text), evicted, "{line}: {printed}");
-        }
-    }
-}
-
 const READING_RULES: [&str; 3] = ["list", "describe drain", "preview --rule drain"];
 
 #[tokio::test]
@@ -116,45 +91,6 @@ async fn a_server_without_rules_is_told_apart_from_one_that_has_none() {
     }
     // Devices have taints of their drivers all the same.
     assert!(Run::on(&server).of("devices").await.is_ok());
-}
-
-#[tokio::test]
-async fn a_server_of_1_34_is_read_and_nothing_is_predicted_or_changed_on_it() {
-    let server = Server::start().await;
-    server.answer("/version", [Answer::json(r#"{"gitVersion":"v1.34.2"}"#)]);
-    for line in [
-        "preview gpu.example.com",
-        "list",
-        "wait drain --for deleted",
-        "add gpu.example.com a:NoSchedule --yes",
-        "deescalate drain --to NoSchedule",
-        "remove drain --yes",
-        "restore maintenance",
-        "undedicate research --yes",
-    ] {
-        let failure = failure(&server, line).await;
-        assert_eq!(failure.status(), ExitStatus::Usage, "{line}: {failure}");
-        let text = failure.to_string();
-        assert!(text.contains("it needs Kubernetes 1.35"), "{line}: {text}");
-    }
-    let mut run = Run::on(&server);
-    run.context.connection.purpose = Some(Purpose::Devices);
-    assert!(run.of("devices").await.is_ok());
-    let told = run.stderr.text();
-    assert_eq!(told.matches("1.34.2 is older").count(), 1, "{told}");
-}
-
-#[tokio::test]
-async fn rules_that_may_not_be_listed_are_not_known_instead_of_none() {
-    let server = Server::start().await;
-    server.answer(RULES, [Answer::forbidden("alice")]);
-    for line in READING_RULES {
-        let failure = failure(&server, line).await;
-        let text = format!("{failure} {:?}", failure.hints());
-        assert_eq!(failure.status(), ExitStatus::Failed, "{line}");
-        assert!(text.contains("devicetaintrules"), "{line}: {text}");
-        assert!(!text.contains("no rule"), "{line}: {text}");
-    }
 }
 
 #[tokio::test]
@@ -274,20 +210,6 @@ async fn a_release_whose_scheduler_any_rule_can_break_needs_a_guard_beside_yes()
 }
 
 #[tokio::test]
-async fn a_release_without_a_known_patch_may_have_that_scheduler() {
-    let add = "escalate drain --to NoSchedule --yes --dry-run";
-    for (version, is_refused) in [
-        (r#"{"gitVersion":"v1.36.0-rc.1"}"#, true),
-        (r#"{"gitVersion":"v1.36.3+k3s1"}"#, false),
-        (r#"{"gitVersion":"v1.37.0"}"#, false),
-    ] {
-        let server = server_with_a_rule(version).await;
-        let run = Run::on(&server);
-        assert_eq!(run.of(add).await.is_err(), is_refused, "{version}");
-    }
-}
-
-#[tokio::test]
 async fn whoever_looks_at_rules_that_can_break_the_scheduler_is_told_so() {
     let server = server_with_a_rule(BROKEN).await;
     for line in ["list", "describe drain", "devices", "version"] {
@@ -311,28 +233,6 @@ async fn whoever_looks_at_rules_that_can_break_the_scheduler_is_told_so() {
     let defect = &report["knownDefects"][0];
     assert_eq!(defect["present"], true, "{report}");
     assert_eq!(defect["fixedIn"], "1.36.3");
-}
-
-#[tokio::test]
-async fn a_version_that_is_newer_than_this_plugin_is_told_by_whoever_looks() {
-    let server = server_with_a_rule(r#"{"gitVersion":"v1.99.0"}"#).await;
-    for line in [
-        "list",
-        "list -o json",
-        "describe drain",
-        "devices",
-        "preview gpu.example.com/node-1/gpu-1",
-        "add gpu.example.com/node-1/gpu-1 a.example.com/k:NoSchedule --dry-run --yes --abort-if pods.evicted>9",
-        "escalate drain --to NoSchedule --dry-run --yes",
-    ] {
-        let run = Run::on(&server);
-        let outcome = run.of(line).await;
-        let told = run.stderr.text();
-        assert!(
-            told.contains("newer than the versions that this plugin knows"),
-            "{line}: {outcome:?} {told}"
-        );
-    }
 }
 
 #[tokio::test]

@@ -726,6 +726,7 @@ mod tests {
 
     #[test]
     fn a_question_takes_one_answer_and_names_the_flags_that_give_it() {
+        use NeededAnswer::{Pods, Unknown, Yes};
         let question = |impact, is_unknown, changes_others| {
             let approval = Approval {
                 impact,
@@ -736,56 +737,20 @@ mod tests {
             approval.question().unwrap()
         };
         assert_eq!(question(Consent::Nothing, true, false), None);
-        let pods = |pods| NeededAnswer::Pods(pods);
-        for (impact, is_unknown, changes_others, answer, right, wrong, flags) in [
-            (
-                Consent::Nothing,
-                false,
-                true,
-                NeededAnswer::Yes,
-                "",
-                None,
-                Some("--yes"),
-            ),
-            (
-                Consent::Yes,
-                false,
-                false,
-                NeededAnswer::Yes,
-                "",
-                None,
-                Some("--yes"),
-            ),
-            (
-                WIDE,
-                false,
-                false,
-                pods(3),
-                " 3 ",
-                Some("2"),
-                Some("--yes --abort-if 'pods.evicted>0'"),
-            ),
-            (
-                WIDE,
-                true,
-                false,
-                NeededAnswer::Unknown,
-                " unknown ",
-                Some("3"),
-                None,
-            ),
-            (
-                Consent::Yes,
-                true,
-                false,
-                NeededAnswer::Unknown,
-                "unknown",
-                Some("y"),
-                None,
-            ),
+        let (nothing, small) = (Consent::Nothing, Consent::Yes);
+        let yes = Some("--yes");
+        let limited = Some("--yes --abort-if 'pods.evicted>0'");
+        // An unknown impact, and rules of others.
+        for (impact, is_unknown, changes_others, answer, typed, flags) in [
+            (nothing, false, true, Yes, ("", None), yes),
+            (small, false, false, Yes, ("", None), yes),
+            (WIDE, false, false, Pods(3), (" 3 ", Some("2")), limited),
+            (WIDE, true, false, Unknown, (" unknown ", Some("3")), None),
+            (small, true, false, Unknown, ("unknown", Some("y")), None),
         ] {
             let question = question(impact, is_unknown, changes_others).unwrap();
             assert_eq!(question.answer, answer);
+            let (right, wrong) = typed;
             assert!(question.check(right).is_ok());
             assert!(
                 wrong.is_none_or(|wrong| question.check(wrong).is_err()),

@@ -629,27 +629,16 @@ mod tests {
     #[test]
     fn after_a_lost_answer_it_is_unknown_who_has_deleted_a_rule() {
         let rule = rule("None");
+        use RuleResult::{AlreadyDeleted, Created, DeletionRequested, Gone, Unchanged};
+        let gone = RuleOutcome::removed(&rule, AlreadyDeleted);
+        let leaving = RuleOutcome::being_deleted(&rule);
+        let unchanged = RuleOutcome::unchanged(&rule, Unchanged);
+        let made = RuleOutcome::new("a", Created);
         for (outcome, result, changed) in [
-            (
-                RuleOutcome::removed(&rule, RuleResult::AlreadyDeleted),
-                RuleResult::Gone,
-                None,
-            ),
-            (
-                RuleOutcome::being_deleted(&rule),
-                RuleResult::DeletionRequested,
-                None,
-            ),
-            (
-                RuleOutcome::unchanged(&rule, RuleResult::Unchanged),
-                RuleResult::Unchanged,
-                None,
-            ),
-            (
-                RuleOutcome::new("a", RuleResult::Created),
-                RuleResult::Created,
-                Some(true),
-            ),
+            (gone, Gone, None),
+            (leaving, DeletionRequested, None),
+            (unchanged, Unchanged, None),
+            (made, Created, Some(true)),
         ] {
             let doubted = outcome.doubted();
             assert_eq!((doubted.result, doubted.changed), (result, changed));

@@ -419,7 +419,7 @@ pub fn rules_named(
 mod tests {
     use super::*;
     use crate::decide::testing::{KEY, named, selector};
-    use crate::model::{Affects, Snapshot, Source};
+    use crate::model::Affects;
 
     const GPU: &str = "gpu.example.com/node-7/gpu-0";
 
@@ -467,39 +467,6 @@ mod tests {
         assert_eq!(
             parsed(&["devicetaintrule.resource.k8s.io/a"]).unwrap(),
             names(&["a"])
-        );
-    }
-
-    #[test]
-    fn what_can_be_read_in_two_ways_or_none_is_refused() {
-        for (targets, said) in [
-            (&[GPU][..], "is not the name of a rule"),
-            (
-                &[KEY][..],
-                "no devices specified for example.com/maintenance",
-            ),
-            (&[GPU, "a:None", "b:None"][..], "more than one taint"),
-            (&[GPU, "a", "b"][..], "is not the name of a rule"),
-            (
-                &[GPU, KEY, "devicetaintrule/x"][..],
-                "rule x cannot be combined",
-            ),
-            (&["pod/x"][..], "is a pod, not a rule"),
-        ] {
-            let failure = parsed(targets).unwrap_err();
-            assert_eq!(failure.status(), ExitStatus::Usage);
-            assert!(failure.to_string().contains(said), "{targets:?}: {failure}");
-        }
-        let none = choose(&RuleArguments::default()).unwrap_err();
-        assert_eq!(none.to_string(), "no rules specified");
-        let two = choose(&RuleArguments {
-            expired: true,
-            all: true,
-            ..RuleArguments::default()
-        });
-        assert_eq!(
-            two.unwrap_err().to_string(),
-            "--expired cannot be used together with --all"
         );
     }
 
@@ -604,23 +571,6 @@ mod tests {
         assert!(failure.is_none() && ignored.missing.is_empty());
     }
 
-    fn reading(rules: &[&str], gaps: Vec<Gap>) -> Reading {
-        Reading {
-            snapshot: Snapshot {
-                rules: rules.iter().map(|name| named(name, "None")).collect(),
-                ..Snapshot::default()
-            },
-            source: Source::Files,
-            observed_at: None,
-            is_time_guessed: false,
-            version: None,
-            known: BTreeSet::new(),
-            resource_versions: BTreeMap::new(),
-            warnings: Vec::new(),
-            gaps,
-        }
-    }
-
     fn refusal(reading: &Reading, name: &str) -> (String, Vec<String>) {
         let found = rules_in(reading).and_then(|rules| rule_named(name, rules));
         let failure = found.expect_err("no such rule");
@@ -635,7 +585,10 @@ mod tests {
             what: "devicetaintrules".to_owned(),
             why: "access denied for alice".to_owned(),
         };
-        let reading = reading(&[], vec![gap]);
+        let reading = Reading {
+            gaps: vec![gap],
+            ..Reading::default()
+        };
         let (text, hints) = refusal(&reading, "drain-a");
         assert_eq!(text, "access denied for alice");
         assert!(hints.is_empty(), "{hints:?}");

@@ -432,9 +432,8 @@ mod tests {
         after.condition = Some(EvictionCondition {
             status: "False".to_owned(),
             reason: "NoEffect".to_owned(),
-            message: String::new(),
             observed_generation: 1,
-            last_transition: None,
+            ..EvictionCondition::default()
         });
         let mut controller = manager("kube-controller-manager", "2026-11-21T03:00:00Z");
         controller.subresource = Some("status".to_owned());

@@ -547,20 +547,15 @@ mod tests {
             _ => Some(draft.selector),
         };
         let rule = DeviceTaintRule {
-            name: "written".into(),
-            uid: "".into(),
-            resource_version: "".into(),
-            generation: 0,
             selector,
             taint: draft.taint,
-            condition: None,
             metadata: RuleMetadata {
                 labels: [("team", "ml"), (keys::BATCH, "older")]
                     .map(|(key, value)| (key.to_owned(), value.to_owned()))
                     .into(),
                 ..RuleMetadata::default()
             },
-            managers: Vec::new(),
+            ..crate::decide::testing::named("written", "NoSchedule")
         };
         (rule, Value::Null)
     }

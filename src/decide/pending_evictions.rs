@@ -452,28 +452,6 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_that_is_too_short_is_refused_with_the_time_that_it_takes() {
-        let patience = Patience {
-            settle: Duration::from_secs(10),
-            timeout: Duration::from_secs(25),
-        };
-        let now = "2026-11-21T01:00:00Z".parse().expect("a time");
-        let last = "2026-11-21T01:05:00Z".parse().expect("a time");
-        let short = patience.shortfall(last, now).expect("too short");
-        let failure = too_short(&short, patience);
-        assert_eq!(failure.status(), ExitStatus::Refused);
-        assert_eq!(
-            failure.to_string(),
-            "the last eviction is due in 5m, at 2026-11-21T01:05:00Z, and the result must last 10s: \
-            --timeout 25s is too short; nothing was changed"
-        );
-        assert_eq!(
-            failure.hints(),
-            ["use a longer timeout, such as --timeout 7m, or omit --wait"]
-        );
-    }
-
-    #[test]
     fn a_change_whose_wait_cannot_succeed_is_refused_before_anything_is_changed() {
         let at = |seconds: i64| crate::report::testing::after(seconds);
         let patience = |settle, timeout| Patience {

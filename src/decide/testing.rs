@@ -20,9 +20,8 @@ pub fn selector(device: &str) -> DeviceSelector {
 pub fn taint(effect: &str) -> Taint {
     Taint {
         key: KEY.to_owned(),
-        value: String::new(),
         effect: Effect::from(effect),
-        time_added: None,
+        ..Taint::default()
     }
 }
 

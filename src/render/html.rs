@@ -346,32 +346,6 @@ mod tests {
         assert!(page.contains("<td class=\"prose\">text</td>") && page.contains("<svg"));
     }
 
-    #[test]
-    fn moments_stand_where_they_are_in_time_and_bars_are_as_long_as_much_happens() {
-        let moment = |(seconds, number): (u64, usize)| Moment {
-            seconds,
-            when: format!("+{seconds}s"),
-            number,
-            what: format!("{number} pods"),
-        };
-        let svg = svg(&Chart {
-            note: String::new(),
-            moments: [(0, 4), (60, 2)].map(moment).into(),
-            end: Some((120, "gone".to_owned())),
-        });
-        for part in [
-            "aria-label=\"+0s: 4 pods; +60s: 2 pods; gone\"",
-            "<circle cx=\"2.0%\" cy=\"14\" r=\"9\"/>",
-            "<circle cx=\"50.0%\" cy=\"14\" r=\"6\"/>",
-            "<line x1=\"98.0%\" x2=\"98.0%\"",
-            "width=\"50.0%\"",
-            "width=\"25.0%\"",
-            "height=\"100\"",
-        ] {
-            assert!(svg.contains(part), "{part}: {svg}");
-        }
-    }
-
     proptest! {
         /// Whatever names are, the page has the tags that it has for harmless ones, and nothing in it
         /// acts on a reader.

@@ -138,21 +138,6 @@ mod tests {
     use std::collections::BTreeMap;
 
     #[test]
-    fn json_is_one_indented_document() {
-        let value = serde_json::json!({"pods": [{"name": "train-0"}], "guards": []});
-        insta::assert_snapshot!(render(&value).unwrap(), @r#"
-        {
-          "guards": [],
-          "pods": [
-            {
-              "name": "train-0"
-            }
-          ]
-        }
-        "#);
-    }
-
-    #[test]
     fn hostile_characters_are_escaped_and_read_back() {
         let value = "a\n\u{1b}\u{7f}\u{9b}\u{202e}\u{200b}\u{e0041}ü🚀\"\\".to_owned();
         let json = render(&value).unwrap();
@@ -199,97 +184,21 @@ mod tests {
 
     #[test]
     fn strings_that_look_like_something_else_are_quoted() {
-        for text in [
-            "",
-            " ",
-            "~",
-            "null",
-            "Null",
-            "yes",
-            "Yes",
-            "NO",
-            "on",
-            "off",
-            "y",
-            "n",
-            "true",
-            "False",
-            "0",
-            "-1",
-            "+1",
-            "1e3",
-            "1E3",
-            "0x1f",
-            "0o17",
-            "017",
-            "0b11",
-            "1_000",
-            ".5",
-            "1.",
-            ".inf",
-            ".NaN",
-            "12:30:45",
-            "2026-11-21",
-            "2026-11-21T01:00:34Z",
-            "<<",
-            "=",
-            "---",
-            "- a",
-            "? a",
-            "a: b",
-            "a #b",
-            "#a",
-            "&a",
-            "*a",
-            "!a",
-            "|",
-            ">",
-            "'a",
-            "\"a",
-            "%a",
-            "@a",
-            "`a",
-            "{a",
-            "[a",
-            "a:",
-            " a",
-            "a ",
-            "a\nb",
-            "a\tb",
-        ] {
+        let short = [
+            "", " ", "~", "null", "Null", "yes", "Yes", "NO", "on", "off", "y", "n", "true",
+            "False", "0", "-1", "+1", "1e3", "1E3", "0x1f", "0o17", "017", "0b11", "1_000", ".5",
+            "1.", ".inf", ".NaN", "12:30:45", "<<", "=", "---", "- a", "? a", "a: b", "a #b", "#a",
+            "&a", "*a", "!a", "|", ">", "'a", "\"a", "%a", "@a", "`a", "{a", "[a", "a:", " a",
+            "a ", "a\nb", "a\tb",
+        ];
+        let times = ["2026-11-21", "2026-11-21T01:00:34Z"];
+        for text in short.into_iter().chain(times) {
             let yaml = render_yaml(&text).unwrap();
             assert!(
                 yaml.starts_with(['"', '\'']),
                 "{text:?} is written {yaml:?}"
             );
             assert_eq!(serde_yaml::from_str::<String>(&yaml).unwrap(), text);
-        }
-    }
-
-    #[test]
-    fn hostile_characters_are_escaped_in_yaml_and_read_back() {
-        for text in [
-            "\u{1b}[2J",
-            "a\u{202e}b",
-            "\u{200b}",
-            "\u{feff}",
-            "\u{85}\u{9b}",
-            "\u{e0041}",
-            "\u{1bca0}\u{13430}",
-            "\u{fffe}",
-            "\u{ffff}",
-            "\u{1fffe}\u{10ffff}",
-            "\r",
-        ] {
-            let value = BTreeMap::from([("name", text), ("other", "🚀 yes")]);
-            let yaml = render_yaml(&value).unwrap();
-            assert!(
-                !yaml.chars().any(|found| is_hostile(found) && found != '\n'),
-                "{yaml:?}"
-            );
-            let read: BTreeMap<String, String> = serde_yaml::from_str(&yaml).unwrap();
-            assert_eq!(read["name"], text);
-            assert_eq!(read["other"], "🚀 yes");
         }
     }
 

@@ -191,7 +191,6 @@ fn markup(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::table::Group;
 
     #[test]
     fn sections_become_paragraphs_tables_and_lists() {
@@ -227,36 +226,6 @@ mod tests {
         ### Guards
 
         - pods.evicted\>20: tripped
-        ");
-    }
-
-    #[test]
-    fn a_table_in_groups_becomes_several() {
-        let row = |cells: [&str; 2]| cells.map(str::to_owned).to_vec();
-        let group = |title: &str, rows| Group {
-            title: title.to_owned(),
-            rows,
-        };
-        let grouped = Grouped {
-            table: Table {
-                columns: vec![Column::text("DEVICE"), Column::text("NODE")],
-                rows: vec![row(["a", "x"]), row(["b", "x"]), row(["c", "y"])],
-            },
-            groups: vec![group("x: 2 devices", 2), group("y: 1 device", 1)],
-        };
-        insta::assert_snapshot!(render(&[Section::of(Body::Grouped(grouped))], Format::Markdown), @"
-        x: 2 devices
-
-        | DEVICE | NODE |
-        | --- | --- |
-        | a | x |
-        | b | x |
-
-        y: 1 device
-
-        | DEVICE | NODE |
-        | --- | --- |
-        | c | y |
         ");
     }
 

@@ -241,7 +241,7 @@ mod tests {
     use super::*;
     use crate::render::Format;
     use crate::render::lines::cut;
-    use crate::report::table::{Column, Group, Section};
+    use crate::report::table::{Column, Section};
 
     fn page(format: Format, width: Option<u16>) -> Page {
         Page { format, width }
@@ -333,32 +333,6 @@ mod tests {
     }
 
     #[test]
-    fn items_are_the_first_in_short_lines_and_as_many_as_fit_in_others() {
-        let table = || Table {
-            columns: vec![Column::text("POD"), Column::items("RISKS")],
-            rows: vec![vec![
-                "a/b".to_owned(),
-                "first one; second; third".to_owned(),
-            ]],
-        };
-        let shown = |format, width| {
-            let text = render(&[Section::table(table())], page(format, width));
-            text.lines().last().unwrap_or_default().to_owned()
-        };
-        for (format, width, expected) in [
-            (Format::Table, None, "a/b  first one (+2)"),
-            (Format::Table, Some(80), "a/b  first one (+2)"),
-            (Format::Table, Some(100), "a/b  first one; second; third"),
-            (Format::Wide, Some(20), "a/b  first one; second; third"),
-        ] {
-            assert_eq!(shown(format, width), expected, "{width:?}");
-        }
-        let long = "a reason that is long; other";
-        let cell = crate::render::lines::first_items(long, Some(24), true);
-        assert_eq!(cell, "a reason that is l… (+1)");
-    }
-
-    #[test]
     fn a_cut_name_keeps_both_ends() {
         assert_eq!(cut("abcdefgh", 8), "abcdefgh");
         assert_eq!(cut("abcdefgh", 7), "abc…fgh");
@@ -408,84 +382,5 @@ mod tests {
           one two three four five six seven
               eight (x)
         ");
-    }
-
-    #[test]
-    fn a_word_that_is_longer_than_a_line_is_broken_between_its_parts() {
-        let path = ".status.allocation.devices.results[0].tolerations[0]";
-        let source = format!(
-            "ResourceClaim {}: {path}",
-            "research/a-claim-with-a-long-name"
-        );
-        let page = Page {
-            format: Format::Table,
-            width: Some(40),
-        };
-        let line = ChainLine {
-            depth: 2,
-            text: format!("device {}", "x".repeat(70)),
-            source: Some(source.clone()),
-        };
-        let text = chain_lines(&line, page);
-        insta::assert_snapshot!(text.join("\n"), @"
-        device
-            xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
-            xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
-            xxxxxxxxxx
-            (ResourceClaim
-                research/a-claim-with-a-
-                long-name:
-                .status.allocation.devices
-                .results[0].tolerations
-                [0])
-        ");
-        for line in &text {
-            assert!(line.chars().count() <= 40, "{line}");
-        }
-        let whole: String = text.iter().map(|line| line.trim_start()).collect();
-        let told = format!("{}({source})", line.text).replace(' ', "");
-        assert_eq!(whole.replace(' ', ""), told, "nothing is left out");
-    }
-
-    fn grouped() -> Section {
-        let row = |cells: [&str; 4]| cells.map(str::to_owned).to_vec();
-        let group = |title: &str, rows| Group {
-            title: title.to_owned(),
-            rows,
-        };
-        Section::of(Body::Grouped(Grouped {
-            table: Table {
-                columns: vec![
-                    Column::text("DEVICE"),
-                    Column::text("NODE"),
-                    Column::text("ALLOCATED"),
-                    Column::long("TAINTS"),
-                ],
-                rows: vec![
-                    row(["a/b/c", "node-1", "yes", "a:None (driver), b:None (rule x)"]),
-                    row(["a/b/d", "node-1", "no", "<none>"]),
-                    row(["a/c/d", "node-2", "no", "<none>"]),
-                ],
-            },
-            groups: vec![group("node-1: two", 2), group("node-2: o\u{1b}ne", 1)],
-        }))
-    }
-
-    fn shown(format: Format, width: Option<u16>) -> String {
-        render(&[grouped()], Page { format, width })
-    }
-
-    #[test]
-    fn every_group_has_its_title_above_its_rows() {
-        insta::assert_snapshot!(shown(Format::Table, None), @r"
-          DEVICE  NODE    ALLOCATED  TAINTS
-        node-1: two
-          a/b/c   node-1  yes        a:None (driver), b:None (rule x)
-          a/b/d   node-1  no         <none>
-        node-2: o\x1bne
-          a/c/d   node-2  no         <none>
-        ");
-        assert_eq!(shown(Format::Table, Some(80)), shown(Format::Table, None));
-        assert_eq!(shown(Format::Wide, Some(40)), shown(Format::Table, None));
     }
 }

@@ -382,38 +382,15 @@ fn attribute_cell(row: &DeviceRow, wanted: &str) -> String {
 mod tests {
     use super::*;
     use crate::assess::Availability;
-    use crate::model::{
-        Allocation, AllocationResult, ConsumerReference, Gap, Reading, ResourceClaim,
-        ResourceSlice, Snapshot,
-    };
+    use crate::model::{Gap, Reading, ResourceClaim, ResourceSlice, Snapshot};
     use crate::report::testing;
     use serde_json::json;
 
     /// A claim that holds gpu-0, for administration or not, reserved for a pod of its name.
     fn claim(name: &str, admin_access: bool) -> ResourceClaim {
-        ResourceClaim {
-            name: testing::name("ml", name),
-            uid: name.into(),
-            controller: None,
-            spec: None,
-            allocation: Some(Allocation {
-                node: None,
-                results: vec![AllocationResult {
-                    request: "gpu".into(),
-                    device: testing::device("gpu-0"),
-                    admin_access,
-                    share_id: None,
-                    tolerations: Vec::new(),
-                    consumed_capacity: None,
-                }],
-            }),
-            reserved_for: vec![ConsumerReference {
-                api_group: "".into(),
-                resource: "pods".into(),
-                name: name.into(),
-                uid: name.into(),
-            }],
-        }
+        let mut claim = testing::claim_in_use(&testing::pod("ml", name));
+        claim.allocation.as_mut().unwrap().results[0].admin_access = admin_access;
+        claim
     }
 
     fn report(claims: Vec<ResourceClaim>, missing: &[Kind]) -> DeviceReport {
@@ -434,9 +411,8 @@ mod tests {
             gaps: missing
                 .iter()
                 .map(|kind| Gap {
-                    what: kind.plural().to_owned(),
                     why: "denied".to_owned(),
-                    affects: kind.affects(),
+                    ..Gap::of(*kind, "")
                 })
                 .collect(),
             ..testing::reading()

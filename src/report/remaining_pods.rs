@@ -281,7 +281,7 @@ fn event(found: &model::Event) -> Event {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Deletion, DeviceSelector, Effect, EventSubject, NodeHealth, RuleMetadata};
+    use crate::model::{Deletion, DeviceSelector, Effect, EventSubject, NodeHealth};
     use crate::report::testing;
 
     fn view(obstacle: EvictionObstacle, effect: &Effect) -> Blocker {
@@ -302,65 +302,36 @@ mod tests {
 
     #[test]
     fn every_obstacle_has_a_code_and_its_times() {
+        use BlockerReason as Reason;
+        use EvictionObstacle as Obstacle;
         let (past, future) = (testing::after(-10), testing::after(60));
-        let grace = EvictionObstacle::GracePeriod {
+        let (since, until) = (Some(past), Some(future));
+        let controller = Obstacle::Controller { since: past };
+        let tolerates = Obstacle::Tolerates { until: future };
+        let grace = Obstacle::GracePeriod {
             since: past,
             until: future,
             away: None,
         };
+        let sandbox = Obstacle::Stuck(TerminationBlocker::Sandbox { since: past });
+        let driver = Obstacle::Stuck(TerminationBlocker::Driver {
+            holders: Vec::new(),
+            since: past,
+        });
+        let finalizers = Obstacle::Finalizers(vec!["example.com/drain".to_owned()]);
+        let gone = Obstacle::Node(NodeHealth::Gone);
+        let not_ready = Obstacle::Node(NodeHealth::NotReady);
+        let kubelet = Obstacle::Kubelet { since: past };
         for (obstacle, reason, since, until) in [
-            (
-                EvictionObstacle::Controller { since: past },
-                BlockerReason::Controller,
-                Some(past),
-                None,
-            ),
-            (
-                EvictionObstacle::Tolerates { until: future },
-                BlockerReason::Tolerates,
-                None,
-                Some(future),
-            ),
-            (grace, BlockerReason::GracePeriod, Some(past), Some(future)),
-            (
-                EvictionObstacle::Stuck(TerminationBlocker::Sandbox { since: past }),
-                BlockerReason::Sandbox,
-                Some(past),
-                None,
-            ),
-            (
-                EvictionObstacle::Stuck(TerminationBlocker::Driver {
-                    holders: Vec::new(),
-                    since: past,
-                }),
-                BlockerReason::DriverDown,
-                Some(past),
-                None,
-            ),
-            (
-                EvictionObstacle::Finalizers(vec!["example.com/drain".to_owned()]),
-                BlockerReason::Finalizers,
-                Some(past),
-                None,
-            ),
-            (
-                EvictionObstacle::Node(NodeHealth::Gone),
-                BlockerReason::NodeGone,
-                Some(past),
-                None,
-            ),
-            (
-                EvictionObstacle::Node(NodeHealth::NotReady),
-                BlockerReason::NodeNotReady,
-                Some(past),
-                None,
-            ),
-            (
-                EvictionObstacle::Kubelet { since: past },
-                BlockerReason::Kubelet,
-                Some(past),
-                None,
-            ),
+            (controller, Reason::Controller, since, None),
+            (tolerates, Reason::Tolerates, None, until),
+            (grace, Reason::GracePeriod, since, until),
+            (sandbox, Reason::Sandbox, since, None),
+            (driver, Reason::DriverDown, since, None),
+            (finalizers, Reason::Finalizers, since, None),
+            (gone, Reason::NodeGone, since, None),
+            (not_ready, Reason::NodeNotReady, since, None),
+            (kubelet, Reason::Kubelet, since, None),
         ] {
             let view = view(obstacle, &Effect::NoExecute);
             assert_eq!(view.reason, reason);
@@ -399,9 +370,7 @@ mod tests {
             generation: 1,
             selector: Some(DeviceSelector::default()),
             taint,
-            condition: None,
-            metadata: RuleMetadata::default(),
-            managers: Vec::new(),
+            ..DeviceTaintRule::default()
         }
     }
 

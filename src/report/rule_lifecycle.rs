@@ -412,7 +412,6 @@ fn whose(taint: &DeviceTaint<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::settle::{Goal, WaitStep};
     use crate::report::testing;
 
     fn seen(pulled: Option<Timestamp>, confirmed: bool) -> DowngradeObservation {
@@ -431,8 +430,7 @@ mod tests {
                 said: Some(crate::model::Scheduled {
                     is_scheduled: true,
                     since: Some(testing::after(seconds)),
-                    reason: "".into(),
-                    message: "".into(),
+                    ..crate::model::Scheduled::default()
                 }),
                 ..crate::model::Scheduling::default()
             }));
@@ -488,26 +486,5 @@ mod tests {
             }),
         ];
         assert_eq!(slowest(&all), Some(&all[0]));
-        let seen = |all, spared, ended| Observation {
-            step: WaitStep::ReadAgain,
-            open: Vec::new(),
-            all,
-            spared,
-            ended,
-            goal: Goal::Evicted,
-        };
-        assert_eq!(
-            progress_line(&all, &seen(5, 0, 0)),
-            "2 gone, 1 terminating, 2 not yet evicted"
-        );
-        assert_eq!(
-            progress_line(&[], &seen(3, 1, 0)),
-            "2 gone, 0 terminating, 0 not yet evicted, 1 no longer to be evicted"
-        );
-        // A pod that was evicted and has ended was not spared.
-        assert_eq!(
-            progress_line(&[], &seen(3, 0, 1)),
-            "2 gone, 0 terminating, 0 not yet evicted, 1 ended"
-        );
     }
 }

@@ -454,39 +454,4 @@ mod tests {
             assert_eq!(evicted_by(&effect, counted), counted, "{effect}");
         }
     }
-
-    #[test]
-    fn pods_and_notes_are_words_of_the_effect_and_the_condition() {
-        let row = |effect: &str, evicting, terminating| {
-            let mut rule = rule_of(gpu());
-            rule.taint.effect = effect.into();
-            let label = (keys::DRAIN.to_owned(), "fw".to_owned());
-            rule.metadata
-                .labels
-                .extend((effect == "NoSchedule").then_some(label));
-            RuleRow {
-                published_device_count: Count::known(1).into(),
-                evicted_pod_count: Count::known(2).into(),
-                terminating_pod_count: Number(terminating),
-                not_evicted_pod_count: Count::known(0).into(),
-                is_other_hardware: effect == "None",
-                evicting,
-                rule,
-            }
-        };
-        let (none, some) = (Count::known(0), Count::known(1));
-        for (effect, evicting, terminating, cells) in [
-            ("NoExecute", EvictionStatus::Yes, none, "2 evicting"),
-            ("NoExecute", EvictionStatus::No, some, "2 evicting"),
-            ("NoExecute", EvictionStatus::No, none, "2 done"),
-            ("NoExecute", EvictionStatus::No, Count::at_least(0), "2 "),
-            ("NoExecute", EvictionStatus::Outdated, none, "2 stale"),
-            ("NoSchedule", EvictionStatus::No, none, "- drain fw"),
-            ("None", EvictionStatus::No, none, "(2) other hardware"),
-        ] {
-            let row = row(effect, evicting, terminating);
-            let found = format!("{} {}", pods(&row), notes(&row, testing::now()));
-            assert_eq!(found, cells, "{effect} {evicting:?}");
-        }
-    }
 }

@@ -68,10 +68,7 @@ mod tests {
     use serde::Serialize;
 
     use super::*;
-    use crate::assess::Basis;
-    use crate::assess::Limits;
-    use crate::model::DeviceSelector;
-    use crate::report::testing::{self, Example};
+    use crate::report::testing::Example;
 
     fn errors<T: JsonSchema>(report: &impl Serialize) -> Vec<String> {
         let schema = schema_of::<T>().to_value();
@@ -81,54 +78,6 @@ mod tests {
             .iter_errors(&report)
             .map(|error| error.to_string())
             .collect()
-    }
-
-    fn every_example() -> Vec<ImpactReport> {
-        let plain = Example::new();
-        let mut other = Example::new();
-        other.proposed.selector = None;
-        other.proposed.taint.time_added = None;
-        other.reading.source = crate::model::Source::Cluster {
-            context: Some("prod-eu".to_owned()),
-            server: Some("https://api.prod-eu:6443".to_owned()),
-            server_version: Some("v1.37.0".to_owned()),
-        };
-        other.reading.warnings.push(crate::model::Warning {
-            code: "empty-selector",
-            message: "rule all selects every device".to_owned(),
-            fix: None,
-        });
-        other.reading.gaps.push(crate::model::Gap {
-            affects: crate::model::Affects::Evictions,
-            what: "pods".to_owned(),
-            why: "no file holds any".to_owned(),
-        });
-        let guards = [
-            "pods.evicted>20".parse().unwrap(),
-            "pods.evicted>5%".parse().unwrap(),
-        ];
-        let limits = Limits {
-            guards: &guards,
-            ..Limits::default()
-        };
-        let mut old = plain.report();
-        old.proposed_taints[0].selector = Some(DeviceSelector {
-            unknown_fields: vec!["all".to_owned()],
-            ..DeviceSelector::default()
-        });
-        vec![plain.report(), other.report_within(&limits), old]
-    }
-
-    #[test]
-    fn real_reports_follow_their_schema() {
-        for report in every_example() {
-            assert_eq!(errors::<ImpactReport>(&report), Vec::<String>::new());
-        }
-        let reading = testing::reading();
-        let semantics = testing::semantics(37);
-        let basis = Basis::new(&reading, &semantics, testing::now());
-        let devices = DeviceReport::new(&[], &basis);
-        assert_eq!(errors::<DeviceReport>(&devices), Vec::<String>::new());
     }
 
     #[test]

@@ -459,18 +459,3 @@ pub fn first_of(items: &[String]) -> String {
         [first, rest @ ..] => format!("{first} (+{})", rest.len()),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn cells_name_what_is_missing_and_what_is_left_out() {
-        assert_eq!(optional(None), "<none>");
-        assert_eq!(optional(Some("node-7")), "node-7");
-        let items = ["a", "b", "c"].map(str::to_owned);
-        assert_eq!(first_of(&items[..0]), "<none>");
-        assert_eq!(first_of(&items[..1]), "a");
-        assert_eq!(first_of(&items), "a (+2)");
-    }
-}

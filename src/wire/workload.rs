@@ -401,7 +401,11 @@ mod tests {
         snapshot
     }
 
-    fn object(kind: Kind, spec: &Value, status: &Value) -> Value {
+    fn yaml(fields: &str) -> Value {
+        serde_yaml::from_str(&format!("{{{fields}}}")).expect("fields")
+    }
+
+    fn object(kind: Kind, spec: &str, status: &str) -> Value {
         let version = crate::wire::versions_of(kind).next().expect("a version");
         json!({
             "apiVersion": version.api_version, "kind": kind.as_str(),
@@ -409,47 +413,34 @@ mod tests {
                 "name": "train", "namespace": "team-a", "uid": "1",
                 "ownerReferences": [{"apiVersion": "x/v1", "kind": "X", "name": "up", "uid": "2", "controller": true}],
             },
-            "spec": spec, "status": status,
+            "spec": yaml(spec), "status": yaml(status),
         })
     }
 
     #[test]
     fn each_kind_says_in_its_way_how_many_pods_it_wants_and_has() {
-        let deployment = object(
-            Kind::Deployment,
-            &json!({"replicas": 3, "template": {}}),
-            &json!({"readyReplicas": 2}),
-        );
-        let deployment = &read(&deployment).deployments[0];
+        let read = |kind, spec: &str, status: &str| read(&object(kind, spec, status));
+        let spec = "replicas: 3, template: {}";
+        let deployment = &read(Kind::Deployment, spec, "readyReplicas: 2").deployments[0];
         assert_eq!((deployment.replicas, deployment.ready), (Some(3), Some(2)));
         let above = deployment.controller.as_ref().map(|above| &*above.kind);
         assert_eq!(above, Some("X"));
-        let silent = object(Kind::StatefulSet, &json!({}), &json!({}));
-        let silent = &read(&silent).stateful_sets[0];
+        let silent = &read(Kind::StatefulSet, "", "").stateful_sets[0];
         assert_eq!((silent.replicas, silent.ready), (Some(1), Some(0)));
-        let daemon = object(
-            Kind::DaemonSet,
-            &json!({}),
-            &json!({"desiredNumberScheduled": 7, "numberReady": 6}),
-        );
-        let daemon = &read(&daemon).daemon_sets[0];
+        let status = "desiredNumberScheduled: 7, numberReady: 6";
+        let daemon = &read(Kind::DaemonSet, "", status).daemon_sets[0];
         assert_eq!((daemon.replicas, daemon.ready), (Some(7), Some(6)));
-        let group = object(
-            Kind::LeaderWorkerSet,
-            &json!({"replicas": 2, "leaderWorkerTemplate": {"size": 4}}),
-            &json!({}),
-        );
-        let group = &read(&group).leader_worker_sets[0];
+        let spec = "replicas: 2, leaderWorkerTemplate: {size: 4}";
+        let group = &read(Kind::LeaderWorkerSet, spec, "").leader_worker_sets[0];
         assert_eq!((group.replicas, group.min_members), (Some(8), Some(4)));
-        let gang = object(
+        let gang = read(
             Kind::PodGroup,
-            &json!({"schedulingPolicy": {"gang": {"minCount": 3}}}),
-            &json!({}),
+            "schedulingPolicy: {gang: {minCount: 3}}",
+            "",
         );
-        assert_eq!(read(&gang).pod_groups[0].min_members, Some(3));
-        for (spec, needs) in [(json!({"minMember": 5}), 5), (json!({}), 0)] {
-            let plugin = object(Kind::CoschedulingPodGroup, &spec, &json!({}));
-            let read = read(&plugin);
+        assert_eq!(gang.pod_groups[0].min_members, Some(3));
+        for (spec, needs) in [("minMember: 5", 5), ("", 0)] {
+            let read = read(Kind::CoschedulingPodGroup, spec, "");
             assert!(read.pod_groups.is_empty());
             let group = &read.coscheduling_pod_groups[0];
             assert_eq!(group.min_members, Some(needs));
@@ -459,80 +450,55 @@ mod tests {
     #[test]
     fn a_job_wants_no_more_pods_than_have_to_succeed_still() {
         for (spec, status, wants) in [
-            (json!({"parallelism": 3}), json!({}), 3),
-            (
-                json!({"parallelism": 3, "completions": 4}),
-                json!({"succeeded": 2}),
-                2,
-            ),
-            (
-                json!({"parallelism": 3, "completions": 9}),
-                json!({"succeeded": 2}),
-                3,
-            ),
-            (
-                json!({"parallelism": 3}),
-                json!({"succeeded": 1, "active": 2}),
-                2,
-            ),
-            (json!({"parallelism": 3, "suspend": true}), json!({}), 0),
+            ("parallelism: 3", "", 3),
+            ("parallelism: 3, completions: 4", "succeeded: 2", 2),
+            ("parallelism: 3, completions: 9", "succeeded: 2", 3),
+            ("parallelism: 3", "succeeded: 1, active: 2", 2),
+            ("parallelism: 3, suspend: true", "", 0),
         ] {
-            let job = read(&object(Kind::Job, &spec, &status));
+            let job = read(&object(Kind::Job, spec, status));
             assert_eq!(job.jobs[0].replicas, Some(wants), "{spec} {status}");
         }
     }
 
     #[test]
     fn a_job_does_about_an_eviction_what_its_first_fitting_rule_says() {
-        let on = |action: &str, condition: &str| json!({"action": action, "onPodConditions": [{"type": condition, "status": "True"}]});
-        let codes = |action: &str| json!({"action": action, "onExitCodes": {"operator": "In", "values": [1]}});
+        // A condition of the pod, or its exit codes.
+        let rule = |rule: &&str| match rule.split_once(' ') {
+            Some((action, condition)) => format!(
+                "{{action: {action}, onPodConditions: [{{type: {condition}, status: 'True'}}]}}"
+            ),
+            None => format!("{{action: {rule}, onExitCodes: {{operator: In, values: [1]}}}}"),
+        };
         let depends = |words: &[&str]| {
             DisruptionAction::Depends(words.iter().map(|&word| word.to_owned()).collect())
         };
+        let (fail, ignore) = ("FailJob DisruptionTarget", "Ignore DisruptionTarget");
+        let elsewhere = &["FailJob Other", "FailIndex DisruptionTarget"];
+        let unknown = DisruptionAction::Unknown("Wait".to_owned());
         for (rules, expected) in [
-            (json!([]), DisruptionAction::Count),
-            (
-                json!([on("Ignore", "DisruptionTarget")]),
-                DisruptionAction::Ignore,
-            ),
-            (
-                json!([on("FailJob", "Other"), on("FailIndex", "DisruptionTarget")]),
-                DisruptionAction::FailIndex,
-            ),
-            (
-                json!([
-                    on("FailJob", "DisruptionTarget"),
-                    on("Ignore", "DisruptionTarget")
-                ]),
-                DisruptionAction::FailJob,
-            ),
-            (
-                json!([codes("FailJob"), on("Ignore", "DisruptionTarget")]),
-                depends(&["FailJob", "Ignore"]),
-            ),
-            (json!([codes("FailJob")]), depends(&["FailJob", "Count"])),
-            (
-                json!([on("Wait", "DisruptionTarget")]),
-                DisruptionAction::Unknown("Wait".to_owned()),
-            ),
+            (&[][..], DisruptionAction::Count),
+            (&[ignore], DisruptionAction::Ignore),
+            (elsewhere, DisruptionAction::FailIndex),
+            (&[fail, ignore], DisruptionAction::FailJob),
+            (&["FailJob", ignore], depends(&["FailJob", "Ignore"])),
+            (&["FailJob"], depends(&["FailJob", "Count"])),
+            (&["Wait DisruptionTarget"], unknown),
         ] {
-            let job = object(
-                Kind::Job,
-                &json!({"parallelism": 2, "podFailurePolicy": {"rules": rules}}),
-                &json!({"failed": 1, "ready": 2}),
-            );
-            let job = &read(&job).jobs[0];
+            let rules: Vec<String> = rules.iter().map(rule).collect();
+            let rules = rules.join(", ");
+            let spec = format!("parallelism: 2, podFailurePolicy: {{rules: [{rules}]}}");
+            let job = &read(&object(Kind::Job, &spec, "failed: 1, ready: 2")).jobs[0];
             assert_eq!((job.replicas, job.ready), (Some(2), Some(2)));
             let failure = job.failure.as_ref().expect("a Job");
             assert_eq!((failure.backoff_limit, failure.failed), (6, 1));
-            assert_eq!(failure.disruption, expected, "{rules}");
+            assert_eq!(failure.disruption, expected, "{spec}");
         }
         // No server stores it, and a file may say it.
-        let negative = json!({"completions": 2, "parallelism": -1});
-        let negative = &read(&object(Kind::Job, &negative, &json!({}))).jobs[0];
-        assert_eq!(negative.replicas, Some(0));
-        let indexed = json!({"completions": 2, "backoffLimitPerIndex": 1});
-        let indexed = &read(&object(Kind::Job, &indexed, &json!({}))).jobs[0];
+        let negative = object(Kind::Job, "completions: 2, parallelism: -1", "");
+        assert_eq!(read(&negative).jobs[0].replicas, Some(0));
+        let indexed = object(Kind::Job, "completions: 2, backoffLimitPerIndex: 1", "");
+        let indexed = &read(&indexed).jobs[0];
         let failure = indexed.failure.as_ref().expect("a Job");
         assert_eq!(failure.limit_per_index, Some(1));
         assert_eq!(failure.backoff_limit, i32::MAX, "the server says so");

@@ -1,13 +1,13 @@
 //! The files of the crate, as syntax.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use syn::visit_mut::{self, VisitMut};
 
 use super::names::{Name, imported, names};
+use super::weight::{is_test, read, under};
 
 /// The folder of the project.
 pub fn root() -> &'static Path {
@@ -34,38 +34,14 @@ pub struct Source {
 /// Every file of the program but those that are tests.
 pub fn sources() -> &'static [Source] {
     static SOURCES: LazyLock<Vec<Source>> = LazyLock::new(|| {
-        let paths = ["src", ENGINE].map(|folder| files(&root().join(folder)));
-        let sources = paths.into_iter().flatten().filter_map(|path| {
-            let within = path.strip_prefix(root()).expect("below").to_owned();
-            let text = || fs::read_to_string(&path).expect("sources are text");
-            (!is_test(&within)).then(|| Source::of(&text(), within))
-        });
+        let paths = ["src", ENGINE].map(|folder| under(root(), folder, &["rs"]));
+        let mut paths = paths.concat();
+        paths.sort_unstable();
+        let paths = paths.into_iter().filter(|path| !is_test(path));
+        let sources = paths.map(|path| Source::of(&read(root(), &path), path.into()));
         sources.collect()
     });
     &SOURCES
-}
-
-/// All Rust files below a folder, in the order of their paths.
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).expect("it can be listed") {
-        let path = entry.expect("it can be listed").path();
-        if path.is_dir() {
-            found.extend(files(&path));
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            found.push(path);
-        }
-    }
-    found.sort_unstable();
-    found
-}
-
-/// True if a file holds tests only.
-fn is_test(within: &Path) -> bool {
-    let is_test = |part: &str| {
-        ["tests", "tests.rs", "testing.rs"].contains(&part) || part.ends_with("_tests")
-    };
-    within.iter().any(|part| is_test(&part.to_string_lossy()))
 }
 
 impl Source {

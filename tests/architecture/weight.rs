@@ -184,7 +184,8 @@ fn count_code(path: &str, text: &str, figures: &mut Figures) {
     add(figures, "files", 1);
 }
 
-fn is_test(path: &str) -> bool {
+/// True if a file holds tests only.
+pub(super) fn is_test(path: &str) -> bool {
     let (folders, file) = path.rsplit_once('/').unwrap_or(("", path));
     let mut folders = folders.split('/');
     folders.any(|folder| folder == "tests" || folder.ends_with("_tests"))

@@ -6,6 +6,7 @@ use std::thread;
 use serde_json::{Value, json};
 
 use super::harness::{EXAMPLE, Folder, devicetaint, example};
+use crate::screen::assert_screen;
 
 /// The command, with files instead of their short forms.
 fn expanded(line: &str, folder: &Path) -> String {
@@ -69,7 +70,10 @@ fn wrong(row: &str, folder: &Path) -> Vec<String> {
     }
     let shown = run.shown().split_whitespace().collect::<Vec<_>>().join(" ");
     for check in cells {
-        let holds = if let Some(text) = check.strip_prefix('+') {
+        let holds = if let Some(name) = check.strip_prefix("screen ") {
+            assert_screen(name, &run.shown());
+            true
+        } else if let Some(text) = check.strip_prefix('+') {
             shown.contains(text)
         } else if let Some(text) = check.strip_prefix('-') {
             !shown.contains(text)

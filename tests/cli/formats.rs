@@ -2,31 +2,12 @@
 
 use serde_json::Value;
 
-use super::harness::{EXAMPLE, Folder, Run, devicetaint};
-use crate::screen::assert_screen;
-
-/// One pod, one device.
-fn preview(flags: &str) -> Run {
-    devicetaint(&format!(
-        "preview gpu.example.com/node-9/gpu-1 example.com/xid:NoExecute --from {EXAMPLE} {flags}"
-    ))
-}
-
-/// Two devices, one of them in use.
-fn devices(flags: &str) -> Run {
-    devicetaint(&format!(
-        "devices gpu.example.com/node-9/gpu-1 gpu.example.com/node-9/gpu-3 --from {EXAMPLE} {flags}"
-    ))
-}
-
-#[test]
-fn preview_as_table() {
-    assert_screen("preview-table", &preview("-o table").shown());
-}
+use super::harness::{EXAMPLE, Folder, devicetaint};
 
 #[test]
 fn devices_as_names_that_preview_takes() {
-    let names = devices("-o name");
+    let devices = "devices gpu.example.com/node-9/gpu-1 gpu.example.com/node-9/gpu-3";
+    let names = devicetaint(&format!("{devices} --from {EXAMPLE} -o name"));
     assert_eq!(names.code, 0);
     for name in names.stdout.lines() {
         let run = devicetaint(&format!("preview {name} a:NoExecute --from {EXAMPLE}"));
@@ -35,16 +16,9 @@ fn devices_as_names_that_preview_takes() {
 }
 
 #[test]
-fn format_can_be_given_in_every_way_kubectl_takes_it() {
-    let expected = preview("-o json").shown();
-    for flags in ["-ojson", "-o=json", "--output json", "--output=json"] {
-        assert_eq!(preview(flags).shown(), expected, "{flags}");
-    }
-}
-
-#[test]
 fn a_page_says_what_is_odd_and_what_is_not_known_and_ends_as_every_format_does() {
-    let preview = preview("-o html --abort-if pods.evicted>0");
+    let line = format!("preview gpu.example.com/node-9/gpu-1 a:NoExecute --from {EXAMPLE}");
+    let preview = devicetaint(&format!("{line} -o html --abort-if pods.evicted>0"));
     assert_eq!(preview.code, 4, "{}", preview.stderr);
     assert!(preview.stdout.starts_with("<!doctype html>"));
     assert!(preview.stdout.ends_with("</html>\n"));
@@ -71,4 +45,16 @@ fn yaml_says_the_same_as_json() {
         let yaml: Value = serde_yaml::from_str(&run("yaml").stdout).expect("YAML");
         assert_eq!(yaml, run("json").json(), "{command}");
     }
+}
+
+#[test]
+fn a_rule_that_is_missing_leaves_the_description_of_others() {
+    let partly = devicetaint(&format!("describe node-8-power nobody --from {EXAMPLE}"));
+    assert!(partly.stdout.contains("Name: "), "{}", partly.shown());
+    assert!(
+        partly.stderr.contains("no rule nobody"),
+        "{}",
+        partly.shown()
+    );
+    assert_eq!(partly.code, 1);
 }

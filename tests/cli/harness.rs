@@ -84,18 +84,6 @@ impl Run {
     }
 }
 
-/// Runs every line, which must end with this code and an error that has this text, without a result.
-pub fn assert_refused(run: impl Fn(&str) -> Run, lines: &[(&str, i32, &str)]) {
-    for (line, code, named) in lines {
-        let run = run(line);
-        assert_eq!(run.code, *code, "{line}: {}", run.shown());
-        assert_eq!(run.stdout, "", "{line}");
-        let stderr = &run.stderr;
-        assert!(stderr.contains("error: "), "{line}: {stderr}");
-        assert!(stderr.contains(named), "{line}: {named}: {stderr}");
-    }
-}
-
 fn words(line: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut quoted = false;

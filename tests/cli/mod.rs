@@ -2,18 +2,12 @@
 
 mod advice_in_the_source;
 mod devices;
-mod explain;
 mod facts;
 mod formats;
 mod harness;
 mod help;
 mod hostile;
-mod plan;
-mod preview;
 mod rolled_up;
-mod rules;
 mod sources;
 #[cfg(unix)]
 mod terminal;
-mod version;
-mod without_cluster;

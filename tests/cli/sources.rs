@@ -37,6 +37,18 @@ fn gzip(text: &str) -> Vec<u8> {
 }
 
 #[test]
+fn manifest_may_come_from_standard_input() {
+    let path = format!("{}/examples/rule.yaml", env!("CARGO_MANIFEST_DIR"));
+    let manifest = std::fs::read(&path).expect("a manifest");
+    let folder = Folder::new().with_example();
+    let preview = |file: &str| {
+        let line = format!("preview --from cluster.yaml -f {file}");
+        folder.devicetaint_reading(&line, &manifest)
+    };
+    assert_eq!(preview("-").shown(), preview(&path).shown());
+}
+
+#[test]
 fn gzip_and_standard_input_are_read_whatever_their_name() {
     let packed = gzip(&example());
     let folder = Folder::new().with("cluster", &packed);
@@ -48,51 +60,6 @@ fn gzip_and_standard_input_are_read_whatever_their_name() {
         let run = folder.devicetaint_reading(&format!("{QUESTION} {line}"), input);
         assert_eq!(run.shown(), expected(), "{line}");
     }
-}
-
-#[test]
-fn files_of_both_formats_are_one_cluster() {
-    let yaml = |items: Vec<Value>| {
-        let documents: Vec<String> = items
-            .iter()
-            .map(|item| serde_yaml::to_string(item).expect("YAML"))
-            .collect();
-        documents.join("---\n")
-    };
-    let of = |kind: &'static str| objects(move |found| found == kind);
-    let rest = objects(|kind| !["Pod", "ResourceClaim", "ResourceSlice"].contains(&kind));
-    let folder = Folder::new()
-        .with("dump/pods.json", list(&of("Pod")))
-        .with("dump/claims.yaml", yaml(of("ResourceClaim")))
-        .with("dump/slices.json.gz", gzip(&list(&of("ResourceSlice"))))
-        .with("dump/notes.txt", "not read")
-        .with("rest.yml", yaml(rest));
-    let run = folder.devicetaint(&format!("{QUESTION} --from dump --from rest.yml"));
-    assert_eq!(run.shown(), expected());
-    let run = folder.devicetaint(&format!(
-        "{QUESTION} --from rest.yml --from dump/slices.json.gz --from dump/pods.json --from dump/claims.yaml"
-    ));
-    assert_eq!(run.shown(), expected());
-}
-
-#[test]
-fn same_object_twice_is_a_warning_and_the_newer_counts() {
-    let mut older = objects(|kind| kind == "Pod");
-    older.retain(|pod| pod["metadata"]["name"] == "notebook-anna");
-    older[0]["metadata"]["resourceVersion"] = json!("1");
-    older[0]["metadata"]["deletionTimestamp"] = json!("2026-11-20T10:00:00Z");
-    let folder = Folder::new()
-        .with("older.json", list(&older))
-        .with_example();
-    let line = "preview gpu.example.com/node-7/gpu-0 a:NoExecute -o name --from older.json";
-    let run = folder.devicetaint(&format!("{line} --from cluster.yaml"));
-    assert_eq!(run.stdout.lines().count(), 3, "{}", run.shown());
-    assert!(run.stdout.contains("pod/notebook-anna "), "{}", run.shown());
-    assert!(
-        run.stderr.contains("research/notebook-anna"),
-        "{}",
-        run.shown()
-    );
 }
 
 #[test]
@@ -127,61 +94,6 @@ fn kinds_that_are_missing_make_the_answer_incomplete() {
     );
     let strict = folder.devicetaint(&format!("{line} --strict -o json"));
     assert_eq!(strict.code, 6);
-}
-
-#[test]
-fn newer_api_is_kept_shown_and_warned_about() {
-    let objects = json!([
-        {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "s", "creationTimestamp": "2026-11-20T00:00:00Z", "brandNew": 1},
-         "spec": {"driver": "d", "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1}, "nodeName": "n", "future": {"a": []},
-                  "devices": [{"name": "x", "shiny": true, "taints": [{"key": "k", "effect": "Melt", "timeAdded": "2026-11-20T00:00:00Z"}]}]}},
-        {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": "c", "namespace": "n", "uid": "c"},
-         "status": {"reservedFor": [{"resource": "pods", "name": "p", "uid": "p"}],
-                    "allocation": {"devices": {"results": [{"request": "r", "driver": "d", "pool": "p", "device": "x",
-                        "tolerations": [{"operator": "Matches", "key": "a"}]}]}}}},
-        {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceTaintRule", "metadata": {"name": "rule"},
-         "spec": {"deviceSelector": {"driver": "d", "rack": "7"}, "taint": {"key": "k", "effect": "Melt"}}},
-        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "n", "uid": "p"},
-         "spec": {"nodeName": "n", "resourceClaims": [{"name": "c", "resourceClaimName": "c"}], "containers": []}, "status": {"phase": "Dreaming"}},
-    ]);
-    let folder = Folder::new().with("cluster.json", list(objects.as_array().expect("a list")));
-    for (line, evicted) in [("preview d/p/x a:NoExecute", 1), ("preview --rule rule", 0)] {
-        let run = folder.devicetaint(&format!("{line} --from cluster.json -o json"));
-        assert_eq!(run.code, 0, "{}", run.shown());
-        assert_eq!(run.json()["summary"]["evictedPodCount"], evicted, "{line}");
-        for unknown in [
-            "`Melt`",
-            "`Matches`",
-            "`Dreaming`",
-            "`spec.deviceSelector.rack`",
-        ] {
-            assert!(run.stderr.contains(unknown), "{unknown}: {}", run.stderr);
-        }
-    }
-    let devices = folder
-        .devicetaint("devices --from cluster.json -o json")
-        .json();
-    let taints = devices["items"][0]["taints"]
-        .as_array()
-        .expect("taints")
-        .iter();
-    let effects: Vec<&Value> = taints.map(|taint| &taint["effect"]).collect();
-    assert_eq!(effects, ["Melt", "Melt"]);
-}
-
-#[test]
-fn an_empty_list_states_that_there_are_no_rules() {
-    let none = r#"{"apiVersion":"resource.k8s.io/v1","kind":"DeviceTaintRuleList","metadata":{},"items":[]}"#;
-    let file = "tests/data/reports/no-rules.yaml";
-    let text = std::fs::read_to_string(file).expect("a file");
-    let folder = Folder::new().with("a.json", text).with("none.json", none);
-    let rules = folder.devicetaint("list --from . --now 2026-01-02T00:00:00Z");
-    assert_eq!(
-        rules.shown(),
-        "[stderr]\nNo resources found\n[exit status: 0]"
-    );
-    let devices = folder.devicetaint("devices --from . -o json").json();
-    assert_eq!(devices["nodes"][0]["freeDeviceCount"], 1);
 }
 
 const SLICE: &str = r#"{"apiVersion":"resource.k8s.io/v1","kind":"ResourceSlice","metadata":{"name":"s"},
@@ -298,21 +210,4 @@ mod silent_pipe {
             assert_eq!(stopped(&folder, words, "-TERM"), Some(143), "{words:?}");
         }
     }
-}
-
-#[test]
-fn other_kinds_in_manifests_are_skipped_in_one_line_although_no_server_has_stored_them() {
-    let rule = "apiVersion: resource.k8s.io/v1\nkind: DeviceTaintRule\nmetadata: {name: r}\nspec:\n  deviceSelector: {driver: gpu.example.com}\n  taint: {key: a.io/b, effect: NoExecute}\n";
-    let other = "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\n---\napiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: c}\n";
-    let folder = Folder::new()
-        .with("all/rule.yaml", format!("{rule}{other}"))
-        .with("cluster.yaml", example());
-    let run = folder.devicetaint("preview -f all --from cluster.yaml -o name");
-    assert_eq!(run.code, 0, "{}", run.stderr);
-    let skipped = run.stderr.lines().filter(|line| line.contains("skipped"));
-    let skipped: Vec<&str> = skipped.collect();
-    assert_eq!(
-        skipped,
-        ["other kinds are skipped: Deployment, ResourceClaim"]
-    );
 }

@@ -72,23 +72,6 @@ impl Said {
         let path = self.folder.path().join("dra_manager_state");
         fs::write(path, notes.to_string()).expect("a file");
     }
-
-    /// Reasons against pulling each of the five devices of `node`, compared with `cluster`.
-    fn checked(&self, node: &str, cluster: &Value) -> (Option<i32>, Vec<String>) {
-        let file = self.keep(cluster);
-        let cluster = ["--from", &file, "--now", "2026-11-21T01:00:00Z"];
-        let question = ["check", "--node", node, "-o", "json"];
-        let output = self.asked(&[&question[..], &cluster].concat());
-        let told: Value = serde_json::from_slice(&output.stdout)
-            .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)));
-        let devices = told["items"].as_array().expect("devices").iter();
-        let codes = devices.map(|device| {
-            let reasons = device["reasons"].as_array().expect("reasons").iter();
-            let codes = reasons.map(|reason| reason["reason"].as_str().expect("a code"));
-            codes.collect::<Vec<_>>().join(" ")
-        });
-        (output.status.code(), codes.collect())
-    }
 }
 
 impl Drop for Said {
@@ -177,39 +160,6 @@ pub(super) fn cluster(node: &str) -> Value {
         "containerStatuses": [{"name": "main", "ready": true, "restartCount": 0, "image": "", "imageID": "", "state": running}],
     });
     json!({"apiVersion": "v1", "kind": "List", "items": [slice, claim, pod]})
-}
-
-#[test]
-fn what_the_kubelet_says_is_compared_with_the_cluster() {
-    const USED: &str = "InUse Claimed";
-    const UNREAD: &str = "Unread";
-    let server = Said::start("well", &everything());
-    let here = cluster("node-0");
-    let checked = |cluster: &Value| server.checked("node-0", cluster);
-    let all = |used: &str, rest: &str, last: &str| {
-        let codes = [used, used, used, rest, last].map(|codes| codes.trim().to_owned());
-        (Some(4), codes.to_vec())
-    };
-    let without_notes = format!("{USED} {UNREAD}");
-    assert_eq!(checked(&here), all(&without_notes, UNREAD, UNREAD));
-    server.note();
-    assert_eq!(checked(&here), all(USED, "", "Prepared"));
-    let mut freed = here.clone();
-    freed["items"][1]["status"] = json!({});
-    let expected = all("InUse", "", "Prepared");
-    assert_eq!(checked(&freed), expected);
-    let mut driverless = here;
-    driverless["items"][0]["spec"]["driver"] = json!("other.example.com");
-    let (status, found) = checked(&driverless);
-    assert_eq!(status, Some(4));
-    assert!(
-        found
-            .iter()
-            .filter(|codes| codes.contains("DriverDown"))
-            .count()
-            >= 4,
-        "{found:?}"
-    );
 }
 
 #[test]

@@ -126,40 +126,22 @@ fn what_does_not_end_takes_no_more_memory_than_a_large_file() {
 
 /// Everything that is read from files, plugins and standard input.
 fn at_files(packed: &str, config: &str, list: &str) {
-    for (arguments, stdin, expected) in [
-        (
-            &["devices", "--from", list][..],
-            Stdio::null(),
-            "128 × Secret",
-        ),
-        (
-            &["devices", "--from", "/dev/zero"],
-            Stdio::null(),
-            "is not text",
-        ),
-        (&["devices", "--kubeconfig", config], Stdio::null(), "yes"),
-        (
-            &["devices", "--kubeconfig", "/dev/zero"],
-            Stdio::null(),
-            "/dev/zero",
-        ),
-        (
-            &[
-                "devices",
-                "--server",
-                "https://127.0.0.1:1",
-                "--certificate-authority",
-                "/dev/zero",
-            ],
-            Stdio::null(),
-            "/dev/zero",
-        ),
-        (&["add", "-f", "/dev/zero"], Stdio::null(), "is not text"),
-        (&["add", "-f", "-"], yes(), "stdin"),
-        (&["devices", "--from", packed], Stdio::null(), "than 48 MiB"),
-        (&["devices", "--from", "-"], yes(), "than 48 MiB"),
+    let server = "--server https://127.0.0.1:1 --certificate-authority";
+    for (line, expected) in [
+        (format!("devices --from {list}"), "128 × Secret"),
+        ("devices --from /dev/zero".to_owned(), "is not text"),
+        (format!("devices --kubeconfig {config}"), "yes"),
+        ("devices --kubeconfig /dev/zero".to_owned(), "/dev/zero"),
+        (format!("devices {server} /dev/zero"), "/dev/zero"),
+        ("add -f /dev/zero".to_owned(), "is not text"),
+        ("add -f -".to_owned(), "stdin"),
+        (format!("devices --from {packed}"), "than 48 MiB"),
+        ("devices --from -".to_owned(), "than 48 MiB"),
     ] {
-        let (said, peak) = run(arguments, stdin);
+        let is_read = line.ends_with(" -");
+        let stdin = if is_read { yes() } else { Stdio::null() };
+        let arguments: Vec<&str> = line.split(' ').collect();
+        let (said, peak) = run(&arguments, stdin);
         println!("{arguments:?}: {peak} MiB");
         assert!(said.contains(expected), "{arguments:?}: {said}");
         assert!(peak < MOST, "{arguments:?}: {peak} MiB");

@@ -6,9 +6,7 @@ use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
-use super::krew::{Plugin, install};
-use super::release;
-use super::support::{addressed, own_target, pack, root, succeeded, text};
+use super::support::{own_target, pack, root, succeeded, text};
 use crate::debian;
 use crate::harness::{PLUGIN, build_program};
 
@@ -164,36 +162,4 @@ fn every_manual_page_renders_without_a_warning() {
         assert_eq!(text(&output.stderr), "", "{}", page.display());
         assert!(succeeded(&output).contains("NAME"), "{}", page.display());
     }
-}
-
-#[test]
-fn krew_installs_it_and_completion_goes_where_krew_has_its_plugins() {
-    let copy = addressed();
-    let release = release::packed(copy.path());
-    let newcomer = Newcomer::new();
-    let (program, into) = (program(&newcomer), release.to_str().unwrap());
-    succeeded(&pack(
-        copy.path(),
-        &["archive", &own_target(), &program, into],
-    ));
-    succeeded(&pack(copy.path(), &["release", into]));
-
-    let krew = newcomer.path(".krew");
-    let plugin = Plugin::read(&copy.path().join("plugins/devicetaint.yaml"));
-    let mut platforms = plugin.platforms().into_iter();
-    let platform = platforms
-        .find(|platform| platform.uri.contains(&own_target()))
-        .unwrap();
-    let archive = platform.uri.rsplit('/').next().unwrap();
-    let link = install(&plugin, &platform, &release.join(archive), &krew);
-    let bin = krew.join("bin");
-    assert_eq!(link, bin.join("kubectl-devicetaint"));
-
-    succeeded(&newcomer.run(
-        &bin,
-        "ln -s kubectl-devicetaint ~/.krew/bin/kubectl_complete-devicetaint",
-    ));
-    newcomer.assert_plugins_clean(&bin);
-    let completed = succeeded(&newcomer.run(&bin, "kubectl __complete devicetaint desc"));
-    assert!(completed.starts_with("describe"), "{completed}");
 }

@@ -79,9 +79,8 @@ fn question(
     };
     let taint = Taint {
         key: format!("example.com/key-{key}"),
-        value: String::new(),
         effect,
-        time_added: None,
+        ..Taint::default()
     };
     ProposedTaint::hypothetical(selector, taint, now())
 }

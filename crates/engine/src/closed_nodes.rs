@@ -321,42 +321,21 @@ mod tests {
         let gone = ("node.kubernetes.io/not-ready", "NoExecute");
         let soft = ("example.com/soft", "PreferNoSchedule");
         let no_schedule = Some(Effect::NoSchedule);
+        let tolerated = vec![tolerating(reserved.0, no_schedule.clone())];
+        let otherwise = vec![tolerating(gone.0, no_schedule.clone())];
+        let one = vec![tolerating(reserved.0, None)];
+        let cordon = vec![tolerating(UNSCHEDULABLE, no_schedule)];
+        let (both, cordoned) = (node(false, &[reserved, gone]), || node(true, &[]));
         for (name, node, tolerations, is_closed) in [
             ("no taint", node(false, &[]), vec![], false),
             ("NoSchedule", node(false, &[reserved]), vec![], true),
             ("NoExecute", node(false, &[gone]), vec![], true),
             ("PreferNoSchedule", node(false, &[soft]), vec![], false),
-            (
-                "tolerated",
-                node(false, &[reserved]),
-                vec![tolerating("example.com/reserved", no_schedule.clone())],
-                false,
-            ),
-            (
-                "tolerated with every effect",
-                node(false, &[reserved]),
-                vec![tolerating("example.com/reserved", None)],
-                false,
-            ),
-            (
-                "another effect tolerated",
-                node(false, &[gone]),
-                vec![tolerating(gone.0, no_schedule.clone())],
-                true,
-            ),
-            (
-                "one of two tolerated",
-                node(false, &[reserved, gone]),
-                vec![tolerating("example.com/reserved", None)],
-                true,
-            ),
-            ("cordoned", node(true, &[]), vec![], true),
-            (
-                "cordoned and tolerated",
-                node(true, &[]),
-                vec![tolerating(UNSCHEDULABLE, no_schedule)],
-                false,
-            ),
+            ("tolerated", node(false, &[reserved]), tolerated, false),
+            ("another effect", node(false, &[gone]), otherwise, true),
+            ("one of two tolerated", both, one, true),
+            ("cordoned", cordoned(), vec![], true),
+            ("cordoned and tolerated", cordoned(), cordon, false),
         ] {
             let found = closed_reason(&waiting(tolerations), &node);
             assert_eq!(found.is_some(), is_closed, "{name}: {found:?}");

@@ -156,24 +156,6 @@ fn count(number: usize, one: &str, many: &str) -> String {
 mod tests {
     use super::*;
 
-    fn counts(published: usize, allocated: usize, pods: usize, namespaces: usize) -> Counts {
-        Counts {
-            published_devices: published,
-            allocated_devices: allocated,
-            pods,
-            namespaces,
-        }
-    }
-
-    fn shown(condition: &Condition) -> String {
-        let Condition {
-            status,
-            reason,
-            message,
-        } = condition;
-        format!("{status} {reason} {message:?}")
-    }
-
     #[test]
     fn the_pods_of_a_preview_are_read_back_from_its_message() {
         for pods in [0, 1, 88] {
@@ -190,64 +172,5 @@ mod tests {
             None
         );
         assert_eq!(counted_pods(""), None);
-    }
-
-    #[test]
-    fn every_row_of_the_controllers_table_is_said_to_the_letter() {
-        let unknown = Effect::from("NoEntry");
-        for (name, effect, counts, evicted, expected) in [
-            (
-                "one pending",
-                &Effect::NoExecute,
-                counts(1, 1, 1, 1),
-                0,
-                r#"True PodsPendingEviction "1 pod needs to be evicted in 1 namespace.""#,
-            ),
-            (
-                "many pending",
-                &Effect::NoExecute,
-                counts(1, 2, 3, 2),
-                0,
-                r#"True PodsPendingEviction "3 pods need to be evicted in 2 different namespaces.""#,
-            ),
-            (
-                "some done",
-                &Effect::NoExecute,
-                counts(1, 2, 2, 1),
-                1,
-                r#"True PodsPendingEviction "2 pods need to be evicted in 1 namespace. 1 pod evicted since starting the controller.""#,
-            ),
-            (
-                "all done",
-                &Effect::NoExecute,
-                counts(1, 1, 0, 0),
-                12,
-                r#"False Completed "12 pods evicted since starting the controller.""#,
-            ),
-            (
-                "nothing to do",
-                &Effect::NoExecute,
-                counts(1, 0, 0, 0),
-                0,
-                r#"False NotStarted """#,
-            ),
-            (
-                "other effect",
-                &Effect::NoSchedule,
-                counts(1, 1, 1, 1),
-                0,
-                r#"False OtherEffect "Eviction only happens for the NoExecute effect.""#,
-            ),
-            (
-                "other effect, after evictions",
-                &unknown,
-                counts(1, 1, 1, 1),
-                2,
-                r#"False OtherEffect "Eviction only happens for the NoExecute effect. 2 pods evicted since starting the controller.""#,
-            ),
-        ] {
-            let condition = Condition::of(effect, &counts, evicted);
-            assert_eq!(shown(&condition), expected, "{name}");
-        }
     }
 }

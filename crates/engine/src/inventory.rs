@@ -250,10 +250,10 @@ pub fn open_parts(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{ClaimSource, DeviceId, Effect, PodClaim, Taint};
+    use crate::model::{DeviceId, Effect, Taint};
     use crate::preview;
     use crate::testing::{
-        TAINT, claim_in_use, device, drawing, now, pod, proposed, semantics, slice,
+        TAINT, claim_in_use, device, drawing, now, pod, proposed, semantics, slice, uses,
     };
 
     /// Number of pods beside the devices of a rule that selects `device`, or the whole pool, where one pod uses each of
@@ -275,10 +275,7 @@ mod tests {
                 device: (*part).into(),
                 ..allocation.results[0].device.clone()
             };
-            user.claims = vec![PodClaim {
-                name: "gpu".into(),
-                source: ClaimSource::Claim(claim.name.name.clone()),
-            }];
+            user.claims = uses(claim.name.name.as_str());
             snapshot.pods.push(user);
             snapshot.claims.push(claim);
         }

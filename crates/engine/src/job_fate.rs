@@ -185,60 +185,14 @@ mod tests {
         testing::impact(pods.iter().map(|pod| testing::evicted(pod, 0)).collect())
     }
 
-    #[test]
-    fn a_job_says_what_a_lost_pod_means_for_it() {
+    fn of_job(annotations: &[(&str, &str)]) -> [Pod; 1] {
         let mut pod = testing::pod("team-a", "sweep-0");
         pod.controller = Some(testing::job("sweep"));
-        let pods = [pod.clone()];
-        let lost = impact(&pods);
-        let mut reading = testing::reading();
-        let fate = |reading: &Reading| job_fates(&lost, reading).get(&pod.uid).cloned();
-        assert_eq!(fate(&reading), Some(JobFate::Unknown));
-        let counts = |failures| JobFate::Counts { failures, limit: 2 };
-        for (disruption, failed, expected) in [
-            (DisruptionAction::Count, 0, counts(1)),
-            (DisruptionAction::Count, 1, counts(2)),
-            (
-                DisruptionAction::Count,
-                2,
-                JobFate::Fails(JobFailure::Backoff {
-                    failures: 3,
-                    limit: 2,
-                }),
-            ),
-            (DisruptionAction::Ignore, 2, JobFate::StartsAgain),
-            (
-                DisruptionAction::FailJob,
-                0,
-                JobFate::Fails(JobFailure::Policy),
-            ),
-            (DisruptionAction::FailIndex, 0, JobFate::IndexFails),
-            (
-                DisruptionAction::Unknown("Wait".to_owned()),
-                0,
-                JobFate::Depends(vec!["Wait".to_owned()]),
-            ),
-        ] {
-            let failure = Some(FailurePolicy {
-                failed,
-                disruption,
-                ..testing::failure_policy(2)
-            });
-            reading.snapshot.jobs = vec![Job(Workload {
-                failure,
-                ..workload("sweep", 1)
-            })];
-            assert_eq!(fate(&reading), Some(expected));
-        }
-        let other = [testing::pod("team-a", "train-0")];
-        assert!(job_fates(&impact(&other), &reading).is_empty());
-    }
-
-    fn of_job(name: &str, change: impl FnOnce(&mut Pod)) -> Pod {
-        let mut pod = testing::pod("team-a", name);
-        pod.controller = Some(testing::job("sweep"));
-        change(&mut pod);
-        pod
+        let annotations = annotations.iter();
+        pod.annotations = annotations
+            .map(|(key, value)| ((*key).into(), (*value).into()))
+            .collect();
+        [pod]
     }
 
     fn job(failure: FailurePolicy) -> Job {
@@ -249,28 +203,49 @@ mod tests {
     }
 
     #[test]
+    fn a_job_says_what_a_lost_pod_means_for_it() {
+        use DisruptionAction::{Count, FailIndex, FailJob, Ignore, Unknown};
+        let pods = of_job(&[]);
+        let lost = impact(&pods);
+        let mut reading = testing::reading();
+        let fate = |reading: &Reading| job_fates(&lost, reading).get(&pods[0].uid).cloned();
+        assert_eq!(fate(&reading), Some(JobFate::Unknown));
+        let (limit, wait) = (2, "Wait".to_owned());
+        let counts = |failures| JobFate::Counts { failures, limit };
+        let failures = 3;
+        let backoff = JobFate::Fails(JobFailure::Backoff { failures, limit });
+        for (disruption, failed, expected) in [
+            (Count, 0, counts(1)),
+            (Count, 1, counts(2)),
+            (Count, 2, backoff),
+            (Ignore, 2, JobFate::StartsAgain),
+            (FailJob, 0, JobFate::Fails(JobFailure::Policy)),
+            (FailIndex, 0, JobFate::IndexFails),
+            (Unknown(wait.clone()), 0, JobFate::Depends(vec![wait])),
+        ] {
+            reading.snapshot.jobs = vec![job(FailurePolicy {
+                failed,
+                disruption,
+                ..testing::failure_policy(limit)
+            })];
+            assert_eq!(fate(&reading), Some(expected));
+        }
+        let other = [testing::pod("team-a", "train-0")];
+        assert!(job_fates(&impact(&other), &reading).is_empty());
+    }
+
+    #[test]
     fn a_job_that_counts_failures_by_index_gives_up_the_index_that_has_too_many() {
-        let noted = |count: &'static str| {
-            of_job("sweep-0", move |pod| {
-                pod.annotations = vec![(Pod::INDEX_FAILURES.into(), count.into())];
-            })
-        };
         let mut reading = testing::reading();
         reading.snapshot.jobs = vec![job(FailurePolicy {
             limit_per_index: Some(1),
             ..testing::failure_policy(i32::MAX)
         })];
-        for (pod, fate) in [
-            (
-                of_job("sweep-0", |_| {}),
-                JobFate::Counts {
-                    failures: 1,
-                    limit: 1,
-                },
-            ),
-            (noted("1"), JobFate::IndexFails),
+        let (failures, limit) = (1, 1);
+        for (pods, fate) in [
+            (of_job(&[]), JobFate::Counts { failures, limit }),
+            (of_job(&[(Pod::INDEX_FAILURES, "1")]), JobFate::IndexFails),
         ] {
-            let pods = [pod];
             let lost = impact(&pods);
             assert_eq!(job_fates(&lost, &reading).get(&pods[0].uid), Some(&fate));
         }

@@ -9,11 +9,12 @@ use super::inventory::DeviceState;
 use super::select::ProposedTaint;
 use super::semantics::Semantics;
 use crate::model::{
-    Allocation, AllocationResult, AttributeValue, BudgetStatus, ConsumerReference, Containers,
-    Controller, CounterUse, Deletion, Device, DeviceId, DeviceSelector, DeviceTerms, Effect,
-    FailurePolicy, Kind, LabelSelector, Minor, NamespacedName, Node, NodeCondition, Phase,
-    PodDisruptionBudget, Pool, QosClass, Reading, RequestTerms, ResourceClaim, ResourceSlice,
-    Sandbox, SliceNodes, Taint, Toleration, Workload,
+    Allocation, AllocationResult, AttributeValue, BudgetStatus, ClaimSource, ClaimSpec,
+    ConsumerReference, Containers, Controller, CounterSet, CounterUse, Deletion, Device,
+    DeviceClass, DeviceId, DeviceRequest, DeviceSelector, DeviceTerms, Effect, FailurePolicy, Kind,
+    LabelSelector, Minor, NamespacedName, Node, NodeCondition, Phase, PodClaim,
+    PodDisruptionBudget, Pool, QosClass, Reading, RequestKind, RequestTerms, ResourceClaim,
+    ResourceSlice, Sandbox, SliceNodes, SliceTerms, Taint, Toleration, Workload,
 };
 
 pub use crate::model::Pod;
@@ -68,12 +69,16 @@ pub fn toleration(text: &str) -> Toleration {
 pub struct Random(pub u64);
 
 impl Random {
-    pub fn below(&mut self, limit: u64) -> usize {
+    pub fn number(&mut self, limit: u64) -> u64 {
         // xorshift64*
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
-        usize::try_from((self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) % limit).unwrap()
+        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) % limit
+    }
+
+    pub fn below(&mut self, limit: u64) -> usize {
+        usize::try_from(self.number(limit)).unwrap()
     }
 
     pub fn one_in(&mut self, chances: u64) -> bool {
@@ -315,6 +320,56 @@ pub fn drawing(name: &str, amount: &str) -> Device {
         })),
         ..published(name, &[])
     }
+}
+
+/// So much memory of the card of which [`drawing`] devices take.
+pub fn card(amount: &str) -> Option<Box<SliceTerms>> {
+    Some(Box::new(SliceTerms {
+        counters: vec![CounterSet {
+            name: "card".into(),
+            counters: [("memory".into(), amount.into())].into(),
+        }],
+        ..SliceTerms::default()
+    }))
+}
+
+/// The class of all devices of [`slice`].
+pub fn gpu_class() -> DeviceClass {
+    DeviceClass {
+        name: "gpu".into(),
+        expressions: vec!["device.driver == 'gpu.example.com'".to_owned()],
+        extended_resource: None,
+    }
+}
+
+/// A specification of one request.
+pub fn asks(terms: RequestTerms) -> ClaimSpec {
+    ClaimSpec {
+        requests: vec![DeviceRequest {
+            name: "gpu".into(),
+            kind: RequestKind::Exactly(terms),
+        }],
+        constraints: Vec::new(),
+    }
+}
+
+/// The claims of a pod that uses the one of this name.
+pub fn uses(claim: &str) -> Vec<PodClaim> {
+    vec![PodClaim {
+        name: "gpu".into(),
+        source: ClaimSource::Claim(claim.into()),
+    }]
+}
+
+/// The claims of a pod for which this one was generated.
+pub fn generated(claim: &ResourceClaim) -> Vec<PodClaim> {
+    vec![PodClaim {
+        name: "gpu".into(),
+        source: ClaimSource::Template {
+            template: "gpu".into(),
+            generated: Some(claim.name.name.clone()),
+        },
+    }]
 }
 
 /// The slice of another driver that is the whole of its pool node-7.

@@ -311,50 +311,6 @@ mod tests {
     }
 
     #[test]
-    fn no_toleration_means_from_the_moment_the_taint_was_added() {
-        assert_eq!(
-            deadline(&taint(Effect::NoExecute), &[], at(5_000)),
-            Deadline::At(at(ADDED))
-        );
-    }
-
-    #[test]
-    fn one_toleration_without_seconds_wins_over_all() {
-        let tolerations = [
-            lasting(0),
-            toleration("", "Exists", "", "NoExecute"),
-            lasting(5),
-        ];
-        assert_eq!(
-            deadline(&taint(Effect::NoExecute), &tolerations, at(0)),
-            Deadline::Never
-        );
-    }
-
-    #[test]
-    fn zero_and_negative_seconds_mean_at_once() {
-        for seconds in [0, -1, i64::MIN] {
-            assert_eq!(
-                deadline(&taint(Effect::NoExecute), &[lasting(seconds)], at(0)),
-                Deadline::At(at(ADDED)),
-                "{seconds}"
-            );
-        }
-    }
-
-    #[test]
-    fn huge_seconds_wrap_around_into_the_past() {
-        let Deadline::At(when) =
-            deadline(&taint(Effect::NoExecute), &[lasting(9_223_372_037)], at(0))
-        else {
-            panic!("finite");
-        };
-        assert!(when < at(ADDED), "{when}");
-        let last_good = deadline(&taint(Effect::NoExecute), &[lasting(9_223_372_036)], at(0));
-        assert_eq!(last_good, Deadline::At(at(ADDED + 9_223_372_036)));
-    }
-
-    #[test]
     fn a_deadline_beyond_the_calendar_stays_at_its_end() {
         let taint = Taint {
             time_added: Some(Timestamp::MAX),

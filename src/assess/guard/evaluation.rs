@@ -205,8 +205,8 @@ mod tests {
     use super::*;
     use crate::assess::{Basis, DisruptionFacts, Hazard, Severities};
     use crate::model::{DisruptionAction, FailurePolicy, Gap, Job, Kind, Workload};
+    use crate::report::testing;
     use crate::report::testing::Example;
-    use crate::report::{ImpactReport, testing};
 
     /// Outcome of a guard for these totals, where all is known.
     fn outcome(guard: &str, totals: &Totals, wholes: &Wholes) -> GuardOutcome {
@@ -410,27 +410,6 @@ mod tests {
                 "{signal}"
             );
         }
-    }
-
-    #[test]
-    fn a_guard_about_nothing_that_could_be_read_says_so() {
-        let mut example = Example::new();
-        example.reading.gaps = vec![missing(Kind::Pod)];
-        let guards = ["pods.evicted>0".parse().unwrap()];
-        let limits = Limits {
-            guards: &guards,
-            ..Limits::default()
-        };
-        let mut impact = example.impact();
-        impact.pods.clear();
-        let semantics = testing::semantics(37);
-        let basis = Basis::new(&example.reading, &semantics, testing::now());
-        let report = ImpactReport::new(&impact, &basis, &limits);
-        assert!(report.assessment.guards[0].value.is_unknown());
-        assert_eq!(
-            report.assessment.tripped().as_deref(),
-            Some("guard tripped: pods.evicted>0, the value is unknown (missing: pods)")
-        );
     }
 
     fn missing(kind: Kind) -> Gap {

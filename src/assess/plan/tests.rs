@@ -8,9 +8,9 @@ use crate::assess::hazard::Hazard;
 use crate::assess::{Assessed, Basis, DisruptionFacts, Limits, Severity};
 use crate::engine::testing::Random;
 use crate::model::{
-    AllocationResult, ClaimSource, CounterSet, DeviceId, Gap, Job, Kind, LabelOperator,
-    LabelRequirement, LabelSelector, Phase, Pod, PodClaim, PodDisruptionBudget, PodGroup, Reading,
-    ReplicaSet, ResourceClaim, ResourceSlice, SliceTerms,
+    AllocationResult, DeviceId, Gap, Job, Kind, LabelOperator, LabelRequirement, LabelSelector,
+    Phase, Pod, PodDisruptionBudget, PodGroup, Reading, ReplicaSet, ResourceClaim, ResourceSlice,
+    Snapshot,
 };
 use crate::report::testing;
 
@@ -50,13 +50,7 @@ fn add(reading: &mut Reading, mut pod: Pod, devices: &[usize]) {
     });
     claim.allocation.as_mut().unwrap().results = results.collect();
     claim.controller = Some(testing::owner(&pod));
-    pod.claims = vec![PodClaim {
-        name: "gpu".into(),
-        source: ClaimSource::Template {
-            template: "gpu".into(),
-            generated: Some(claim.name.name.clone()),
-        },
-    }];
+    pod.claims = testing::generated(&claim);
     reading.snapshot.claims.push(claim);
     reading.snapshot.pods.push(pod);
 }
@@ -404,62 +398,49 @@ fn without_pods(name: &str, device: usize) -> ResourceClaim {
 
 #[test]
 fn device_is_free_only_if_all_users_of_its_claims_leave() {
+    type Change = fn(&mut Snapshot);
     let rows: [(&str, Change, usize); 9] = [
         ("the pod of a template", |_| {}, 1),
         (
             "a device plugin that may offer the device, too",
-            |reading| {
-                reading.snapshot.nodes[0].extended_resources = vec!["example.com/gpu".to_owned()];
+            |it| {
+                it.nodes[0].extended_resources = vec!["example.com/gpu".to_owned()];
             },
             0,
         ),
-        (
-            "a claim without users",
-            |reading| reading.snapshot.claims[0].reserved_for.clear(),
-            0,
-        ),
-        (
-            "a user that is gone",
-            |reading| reading.snapshot.pods.clear(),
-            0,
-        ),
+        ("no users", |it| it.claims[0].reserved_for.clear(), 0),
+        ("a user that is gone", |it| it.pods.clear(), 0),
         (
             "a PodGroup",
-            |reading| {
-                reading.snapshot.claims[0].reserved_for[0].resource = "podgroups".into();
-            },
+            |it| it.claims[0].reserved_for[0].resource = "podgroups".into(),
             0,
         ),
         (
             "a terminating pod",
-            |reading| {
-                reading.snapshot.pods[0].deletion =
+            |it| {
+                it.pods[0].deletion =
                     Some(crate::engine::testing::deletion(testing::now(), Some(30)));
             },
             1,
         ),
         (
             "a DaemonSet",
-            |reading| {
-                reading.snapshot.pods[0].controller =
-                    Some(testing::controller("DaemonSet", "monitor"));
+            |it| {
+                it.pods[0].controller = Some(testing::controller("DaemonSet", "monitor"));
             },
             0,
         ),
         (
             "a claim that the replacement takes",
-            |reading| {
-                let name = reading.snapshot.claims[0].name.name.clone();
-                reading.snapshot.pods[0].claims[0].source = ClaimSource::Claim(name);
-            },
+            |it| it.pods[0].claims = testing::uses("user-gpu"),
             0,
         ),
         (
             "admin access",
-            |reading| {
-                let allocation = reading.snapshot.claims[0].allocation.as_mut().unwrap();
+            |it| {
+                let allocation = it.claims[0].allocation.as_mut().unwrap();
                 allocation.results[0].admin_access = true;
-                reading.snapshot.claims[0].reserved_for.clear();
+                it.claims[0].reserved_for.clear();
             },
             1,
         ),
@@ -467,7 +448,7 @@ fn device_is_free_only_if_all_users_of_its_claims_leave() {
     for (name, change, free) in rows {
         let mut reading = reading(1);
         add(&mut reading, pod("user"), &[0]);
-        change(&mut reading);
+        change(&mut reading.snapshot);
         let plan = planned(&reading, 1);
         assert_eq!(plan.planned_units[0].free_device_count, free, "{name}");
     }
@@ -515,13 +496,7 @@ fn partitioned() -> Reading {
         testing::drawing("half-0", "40Gi"),
         testing::drawing("half-1", "40Gi"),
     ]);
-    slice.terms = Some(Box::new(SliceTerms {
-        counters: vec![CounterSet {
-            name: "card".into(),
-            counters: [("memory".into(), "80Gi".into())].into(),
-        }],
-        ..SliceTerms::default()
-    }));
+    slice.terms = testing::card("80Gi");
     reading.snapshot.slices = vec![slice];
     add(&mut reading, pod("user"), &[0]);
     let allocation = reading.snapshot.claims[0].allocation.as_mut().unwrap();

@@ -171,18 +171,22 @@ mod tests {
 
     #[test]
     fn only_what_was_not_sent_or_not_allowed_proves_that_nothing_happened() {
+        use AttemptFailure::{Broken, Expired, Final, TooLong, Unreadable, Unsent};
+        use ClusterError::{NotFound, Tls, Unauthorized};
+        use WriteProof::{Nothing, Refused, Unmade};
         let server = || {
             Arc::new(Server {
                 cluster: None,
                 url: "https://s".to_owned(),
             })
         };
+        let text = || "x".to_owned();
         let refused = |status| {
-            AttemptFailure::Final(ClusterError::Refused {
+            Final(ClusterError::Refused {
                 server: server(),
-                path: "/p".to_owned(),
+                path: text(),
                 status,
-                message: "no".to_owned(),
+                message: text(),
             })
         };
         let busy = |unseen| AttemptFailure::Busy {
@@ -190,38 +194,24 @@ mod tests {
             retry_after: None,
             unseen,
         };
-        let text = || "x".to_owned();
-        let path = || "/p".to_owned();
+        let unknown = || Unauthorized { server: server() };
+        let (server, reason) = (server(), text());
+        let tls = Tls { server, reason };
         for (failure, expected) in [
-            (
-                AttemptFailure::Unsent(ClusterError::Unauthorized { server: server() }),
-                WriteProof::Unmade,
-            ),
-            (
-                AttemptFailure::Final(ClusterError::Unauthorized { server: server() }),
-                WriteProof::Unmade,
-            ),
-            (
-                AttemptFailure::Final(ClusterError::NotFound { path: path() }),
-                WriteProof::Refused,
-            ),
-            (AttemptFailure::Expired, WriteProof::Refused),
-            (refused(400), WriteProof::Refused),
-            (refused(413), WriteProof::Refused),
-            (busy(true), WriteProof::Refused),
-            (busy(false), WriteProof::Nothing),
-            (refused(500), WriteProof::Nothing),
-            (refused(504), WriteProof::Nothing),
-            (AttemptFailure::Broken(text()), WriteProof::Nothing),
-            (AttemptFailure::Unreadable(text()), WriteProof::Nothing),
-            (AttemptFailure::TooLong(text()), WriteProof::Nothing),
-            (
-                AttemptFailure::Final(ClusterError::Tls {
-                    server: server(),
-                    reason: text(),
-                }),
-                WriteProof::Nothing,
-            ),
+            (Unsent(unknown()), Unmade),
+            (Final(unknown()), Unmade),
+            (Final(NotFound { path: text() }), Refused),
+            (Expired, Refused),
+            (refused(400), Refused),
+            (refused(413), Refused),
+            (busy(true), Refused),
+            (busy(false), Nothing),
+            (refused(500), Nothing),
+            (refused(504), Nothing),
+            (Broken(text()), Nothing),
+            (Unreadable(text()), Nothing),
+            (TooLong(text()), Nothing),
+            (Final(tls), Nothing),
         ] {
             assert_eq!(proof(&failure), expected, "{failure:?}");
         }

@@ -386,45 +386,29 @@ mod tests {
         let list = |list: &str| {
             format!("{begin}credentialPluginPolicy: Allowlist\ncredentialPluginAllowlist: {list}\n")
         };
-        let allowed = vec!["a".to_owned(), "/b".to_owned()];
+        use Policy::{AllowAll, DenyAll};
+        let of = |fields: &str| format!("{begin}{fields}\n");
+        let policy = |policy: &str| of(&format!("credentialPluginPolicy: {policy}"));
+        let second = format!("kind: Other\n---\n{}---\n{begin}", policy("DenyAll"));
+        let old = policy("DenyAll").replace("v1beta1", "v1alpha1");
+        let allowed = Policy::Allowlist(vec!["a".to_owned(), "/b".to_owned()]);
         for (text, expected) in [
-            (String::new(), Some(Policy::AllowAll)),
-            ("\n---\n".to_owned(), Some(Policy::AllowAll)),
+            (String::new(), Some(AllowAll)),
+            ("\n---\n".to_owned(), Some(AllowAll)),
             ("kind: Config\n".to_owned(), None),
-            (begin.to_owned(), Some(Policy::AllowAll)),
-            (
-                format!("{begin}aliases: [{{name: get2}}]\ndefaults: 7\n"),
-                Some(Policy::AllowAll),
-            ),
-            (
-                format!("{begin}credentialPluginPolicy: DenyAll\n"),
-                Some(Policy::DenyAll),
-            ),
-            (format!("{begin}credentialPluginPolicy: denyall\n"), None),
-            (format!("{begin}credentialPluginPolicy: 7\n"), None),
-            (
-                format!("kind: Other\n---\n{begin}credentialPluginPolicy: DenyAll\n---\n{begin}"),
-                Some(Policy::DenyAll),
-            ),
-            (
-                list("[{name: a}, {command: /b}]"),
-                Some(Policy::Allowlist(allowed)),
-            ),
+            (begin.to_owned(), Some(AllowAll)),
+            (of("aliases: [{name: get2}]\ndefaults: 7"), Some(AllowAll)),
+            (policy("DenyAll"), Some(DenyAll)),
+            (policy("denyall"), None),
+            (policy("7"), None),
+            (second, Some(DenyAll)),
+            (list("[{name: a}, {command: /b}]"), Some(allowed)),
             (list("[{name: a, command: b}]"), None),
             (list("[{}]"), None),
             (list("[]"), None),
-            (format!("{begin}credentialPluginPolicy: Allowlist\n"), None),
-            (
-                format!("{begin}credentialPluginAllowlist: [{{name: a}}]\n"),
-                None,
-            ),
-            (
-                format!(
-                    "{}credentialPluginPolicy: DenyAll\n",
-                    begin.replace("v1beta1", "v1alpha1")
-                ),
-                Some(Policy::AllowAll),
-            ),
+            (policy("Allowlist"), None),
+            (of("credentialPluginAllowlist: [{name: a}]"), None),
+            (old, Some(AllowAll)),
             (begin.replace("v1beta1", "v9"), None),
         ] {
             assert_eq!(policy_in(&text).ok(), expected, "{text}");

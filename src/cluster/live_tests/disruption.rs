@@ -189,26 +189,6 @@ async fn a_node_that_is_cordoned_and_new_is_added() {
 }
 
 #[tokio::test]
-async fn classes_that_are_known_are_not_read_again() {
-    let server = server().await;
-    read(&server, &[Kind::DeviceClass]).await;
-    assert_eq!(server.count(CLASSES), 0);
-}
-
-#[tokio::test]
-async fn who_may_not_read_classes_is_told_what_that_leaves_open() {
-    for answer in [Answer::forbidden("eve"), Answer::unknown_path()] {
-        let server = server().await;
-        server.answer(CLASSES, [answer]);
-        let reading = read(&server, &[]).await;
-        assert_eq!(missing(&reading), [REPLACEMENTS]);
-        assert!(!reading.known.contains(&Kind::DeviceClass));
-        assert!(reading.known.contains(&Kind::Node));
-        assert_eq!(reading.snapshot.pods.len(), 1);
-    }
-}
-
-#[tokio::test]
 async fn who_may_not_list_nodes_still_sees_those_of_the_pods() {
     for list in [NODES, CORDONED] {
         let server = server().await;
@@ -227,24 +207,5 @@ async fn who_may_only_list_nodes_is_not_told_that_they_are_silent() {
     let reading = read(&server, &[]).await;
     assert_eq!(missing(&reading), [("nodes", Affects::Details)]);
     assert_eq!(nodes(&reading), [""; 0]);
-    assert!(!reading.known.contains(&Kind::Node));
-}
-
-#[tokio::test]
-async fn where_nobody_uses_a_device_nodes_are_known_all_the_same() {
-    let server = server().await;
-    let empty = encode::list("resource.k8s.io/v1", "ResourceClaim", &[], "");
-    server.answer(super::server::CLAIMS, [Answer::ok(empty)]);
-    let reading = read(&server, &[]).await;
-    assert_eq!(missing(&reading), []);
-    // That of the selected device is whole: a device plugin may offer the same hardware there.
-    assert_eq!(
-        nodes(&reading),
-        ["node-1 whole", "node-2 of-node-2", "node-3 cordoned"]
-    );
-    assert!(reading.known.contains(&Kind::Node));
-    server.answer(NODES, [Answer::forbidden("eve")]);
-    let reading = read(&server, &[]).await;
-    assert_eq!(missing(&reading), [REPLACEMENTS]);
     assert!(!reading.known.contains(&Kind::Node));
 }

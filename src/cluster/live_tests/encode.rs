@@ -110,13 +110,6 @@ pub(super) fn claim(name: &str, node: &str, device: &str, consumer: &str) -> Vec
     [metadata("ml", name), held(node, device, consumer, &[])].concat()
 }
 
-/// claim-1, which holds gpu-0 of node-1 for pod-1, with a toleration that has no effect.
-pub(super) fn tolerating_claim() -> Vec<u8> {
-    let toleration = message(6, &[text(2, "Exists")]);
-    let held = held("node-1", "gpu-0", "pod-1", &toleration);
-    [metadata("ml", "claim-1"), held].concat()
-}
-
 /// The status of a claim that holds `device` of `node` for `consumer`.
 fn held(node: &str, device: &str, consumer: &str, toleration: &[u8]) -> Vec<u8> {
     let result = [

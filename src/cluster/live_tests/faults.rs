@@ -102,25 +102,6 @@ async fn list_that_always_breaks_off_is_an_error() {
 }
 
 #[tokio::test]
-async fn something_after_the_list_makes_it_worthless() {
-    let failure = encode::status(500, "InternalError", "etcd is gone");
-    let json = br#"{"kind":"Status","status":"Failure","code":500}"#.to_vec();
-    for (name, rest) in [
-        ("status", failure),
-        ("JSON status", json),
-        ("garbage", b"xyz".to_vec()),
-    ] {
-        let server = Server::start().await;
-        server.answer(SLICES, [Answer::ok([slices(), rest].concat())]);
-        let error = server.devices().await.0.expect_err(name);
-        assert!(
-            matches!(error, ClusterError::Incomplete { .. }),
-            "{name}: {error}"
-        );
-    }
-}
-
-#[tokio::test]
 async fn broken_rules_are_an_error_too() {
     let list = r#"{"apiVersion":"resource.k8s.io/v1","kind":"DeviceTaintRuleList","metadata":{},"items":[]}"#;
     let status = r#"{"kind":"Status","apiVersion":"v1","status":"Failure","code":500}"#;
@@ -164,17 +145,6 @@ async fn busy_server_is_waited_for_as_it_says() {
 }
 
 #[tokio::test]
-async fn server_that_is_busy_for_longer_than_the_timeout_is_an_error() {
-    let server = Server::start().await;
-    server.answer(CLAIMS, [Answer::busy(429, 60)]);
-    let error = server.devices().await.0.expect_err("too long");
-    assert!(
-        matches!(error, ClusterError::Busy { status: 429, .. }),
-        "{error}"
-    );
-}
-
-#[tokio::test]
 async fn silence_ends_with_the_request_timeout() {
     for answer in [Answer::Silence, Answer::Stalls(slices())] {
         let server = Server::start().await;
@@ -183,20 +153,6 @@ async fn silence_ends_with_the_request_timeout() {
         let url = &server.url;
         let expected = format!("the server at {url} did not respond to {SLICES} within 0.3s");
         assert_eq!(error.to_string(), expected);
-    }
-}
-
-#[tokio::test]
-async fn document_that_does_not_end_is_given_up() {
-    for (path, answer) in [
-        ("/version", Answer::Pours),
-        ("/apis/resource.k8s.io/v1", Answer::Pours),
-    ] {
-        let server = Server::start().await;
-        server.answer(path, [answer]);
-        let error = server.devices().await.0.expect_err("endless");
-        let expected = format!("to {path}: it is longer than 32 MiB");
-        assert!(error.to_string().ends_with(&expected), "{error}");
     }
 }
 
@@ -258,42 +214,6 @@ async fn list_that_keeps_expiring_is_an_error() {
     );
     let error = server.devices().await.0.expect_err("expired");
     assert!(matches!(error, ClusterError::Incomplete { .. }), "{error}");
-}
-
-#[tokio::test]
-async fn warnings_are_kept_once() {
-    let server = Server::start().await;
-    let warning = vec![r#"Warning: 299 - "resource.k8s.io/v1 will end""#.to_owned()];
-    server.answer(SLICES, [Answer::Whole(200, warning.clone(), slices())]);
-    server.answer(CLAIMS, [Answer::Whole(200, warning, claims())]);
-    let (client, _) = server.client().await;
-    let served = discover(&client).await.expect("discovery");
-    read_devices(&client, &served, Detail::Names)
-        .await
-        .expect("devices");
-    assert_eq!(client.warnings(), ["resource.k8s.io/v1 will end"]);
-}
-
-#[tokio::test]
-async fn refusals_are_errors_of_their_own() {
-    for (answer, expected) in [
-        (
-            Answer::status(401, "Unauthorized", "Unauthorized"),
-            "does not accept the credentials",
-        ),
-        (
-            Answer::status(400, "BadRequest", "bad field"),
-            "with 400: bad field",
-        ),
-        (Answer::refused(500, "oops"), "with 500: "),
-        (Answer::refused(401, "{}"), "401 Unauthorized without"),
-    ] {
-        let server = Server::start().await;
-        server.answer(SLICES, [answer]);
-        let error = server.devices().await.0.expect_err("refused");
-        assert!(error.to_string().contains(expected), "{error}");
-        assert_eq!(server.count(SLICES), 1);
-    }
 }
 
 #[tokio::test]

@@ -4,10 +4,8 @@ use std::collections::BTreeSet;
 
 use super::encode;
 use super::server::{Answer, CLAIMS, RULES, Server};
-use crate::cluster::{
-    ClusterError, Detail, discover, eviction_events, node_health, read_devices, read_optional,
-};
-use crate::model::{Kind, Node, NodeHealth, NodeName, PodDisruptionBudget};
+use crate::cluster::{ClusterError, discover, node_health};
+use crate::model::{NodeHealth, NodeName};
 
 fn page(claims: &[&str], next: &str) -> Answer {
     let claims: Vec<_> = claims
@@ -32,16 +30,6 @@ async fn pages_that_lead_back_to_one_of_them_are_an_error() {
     assert!(matches!(error, ClusterError::Undecodable { .. }), "{error}");
     assert!(error.to_string().contains("does not end"), "{error}");
     assert_eq!(server.count(CLAIMS), 3);
-}
-
-#[tokio::test]
-async fn rules_are_read_in_pages_that_end() {
-    let server = Server::start().await;
-    let page = r#"{"apiVersion":"resource.k8s.io/v1","kind":"DeviceTaintRuleList","metadata":{"continue":"1"},"items":[]}"#;
-    server.answer(RULES, [Answer::json(page)]);
-    let error = server.devices().await.0.expect_err("a circle");
-    assert!(error.to_string().contains("does not end"), "{error}");
-    assert_eq!(server.count(RULES), 2);
 }
 
 #[tokio::test]
@@ -107,85 +95,6 @@ async fn claims_doubled_over_two_pages_count_once() {
         warnings,
         ["the server returned ResourceClaim ml/b twice; the last one is used"]
     );
-}
-
-const EVENTS: &str = "/api/v1/events?fieldSelector=involvedObject.kind%3DPod%2Creason%3DDeviceTaintManagerEviction&limit=1000";
-
-fn events(names: &[&str], last: &str, next: &str) -> Answer {
-    let items: Vec<String> = names
-        .iter()
-        .map(|name| {
-            format!(
-                r#"{{"metadata":{{"name":"{name}","namespace":"ml"}},"involvedObject":{{"kind":"Pod","namespace":"ml","name":"pod-1","uid":"u"}},"type":"Normal","reason":"DeviceTaintManagerEviction","message":"Marking for deletion","lastTimestamp":"{last}"}}"#
-            )
-        })
-        .collect();
-    let items = items.join(",");
-    Answer::json(&format!(
-        r#"{{"apiVersion":"v1","kind":"EventList","metadata":{{"continue":"{next}"}},"items":[{items}]}}"#
-    ))
-}
-
-#[tokio::test]
-async fn events_are_read_in_pages_and_survive_any_time() {
-    let server = Server::start().await;
-    server.answer(EVENTS, [events(&["b"], "2026-11-21T04:00:00Z", "1")]);
-    server.answer(
-        &format!("{EVENTS}&continue=1"),
-        [events(&["a", "b"], "9999-12-31T23:59:59Z", "")],
-    );
-    let (client, _) = server.client().await;
-    let served = discover(&client).await.expect("discovery");
-    let events = eviction_events(&client, &served).await.expect("events");
-    // Warnings about them are not lost on the way.
-    let odd: Vec<&str> = events.warnings.iter().map(|odd| odd.code).collect();
-    assert_eq!(odd, ["time-out-of-range", "duplicate-object"]);
-    let shown: Vec<_> = events
-        .facts
-        .iter()
-        .map(|event| {
-            (
-                event.name.to_string(),
-                event.last.map(|time| time.to_string()),
-            )
-        })
-        .collect();
-    let end = Some("9999-12-30T22:00:00Z".to_owned());
-    assert_eq!(
-        shown,
-        [("ml/a".to_owned(), end.clone()), ("ml/b".to_owned(), end)]
-    );
-}
-
-#[tokio::test]
-async fn nodes_and_budgets_are_read_only_for_who_uses_them() {
-    let server = Server::start().await;
-    let node = r#"{"metadata":{"name":"node-1"},"status":{"conditions":[{"type":"Ready","status":"True"}]}}"#;
-    let list = |kind: &str, items: &str| {
-        Answer::json(&format!(
-            r#"{{"apiVersion":"v1","kind":"{kind}List","metadata":{{"resourceVersion":"3"}},"items":[{items}]}}"#
-        ))
-    };
-    server.answer("/api/v1/nodes", [list("Node", node)]);
-    let budgets = "/apis/policy/v1/poddisruptionbudgets";
-    server.answer(budgets, [Answer::forbidden("eve")]);
-    let (client, _) = server.client().await;
-    let served = discover(&client).await.expect("discovery");
-    let reading = read_devices(&client, &served, Detail::Names).await;
-    let reading = reading.expect("devices");
-    assert!(reading.without(Kind::Node).is_some() && reading.gaps.is_empty());
-    assert_eq!(server.count("/api/v1/nodes") + server.count(budgets), 0);
-
-    let reading = read_optional::<Node>(&client, &served, reading).await;
-    let reading = reading.expect("nodes");
-    assert_eq!(reading.snapshot.nodes[0].health(), NodeHealth::Ready);
-    assert_eq!(reading.resource_versions["nodes"], "3");
-    assert!(reading.without(Kind::Node).is_none());
-
-    let reading = read_optional::<PodDisruptionBudget>(&client, &served, reading).await;
-    let reading = reading.expect("a reading");
-    assert_eq!(reading.gaps.len(), 1);
-    assert_eq!(reading.gaps[0].what, "poddisruptionbudgets");
 }
 
 fn node_list(names: &[&str]) -> Answer {

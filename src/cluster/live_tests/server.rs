@@ -35,8 +35,6 @@ pub(crate) enum Answer {
     Holds(Vec<u8>),
     /// A body that never ends, as fast as it is read.
     Pours,
-    /// Bytes that are no part of the encrypted conversation.
-    Garbles,
 }
 
 impl Answer {
@@ -213,17 +211,6 @@ impl Server {
         let cordoned = "/api/v1/nodes?fieldSelector=spec.unschedulable%3Dtrue&limit=1000";
         let none = r#"{"apiVersion":"v1","kind":"NodeList","metadata":{},"items":[]}"#;
         self.answer(cordoned, [Answer::json(none)]);
-    }
-
-    /// Answers with pod-1, whose claim tolerates taints without an effect, as the only pod with devices.
-    pub(crate) fn answer_tolerating(&self) {
-        let claims = [encode::tolerating_claim()];
-        let claims = encode::list("resource.k8s.io/v1", "ResourceClaim", &claims, "");
-        self.answer(CLAIMS, [Answer::ok(claims)]);
-        let pod = encode::pod("pod-1", "node-1", "claim-1");
-        let object = encode::object("v1", "Pod", &pod);
-        self.answer("/api/v1/namespaces/ml/pods/pod-1", [Answer::ok(object)]);
-        self.answer(PODS, [Answer::ok(encode::list("v1", "Pod", &[pod], ""))]);
     }
 
     /// Requests, in order.
@@ -438,8 +425,7 @@ async fn serve(mut stream: impl Line, scripts: Scripts, visitors: Arc<Mutex<Visi
         if stream.read_exact(&mut vec![0; length]).await.is_err() {
             return;
         }
-        note_head(&visitors, &head);
-        let answer = if note(&visitors, &target, header("authorization: ")) {
+        let answer = if note(&visitors, &target, header("authorization: "), &head) {
             script_for(&scripts, method, &target)
         } else {
             Answer::status(401, "Unauthorized", "Unauthorized")
@@ -451,15 +437,11 @@ async fn serve(mut stream: impl Line, scripts: Scripts, visitors: Arc<Mutex<Visi
     }
 }
 
-fn note_head(visitors: &Mutex<Visitors>, head: &str) {
-    let mut visitors = visitors.lock().expect("visitors");
-    visitors.heads.push(head.to_lowercase());
-}
-
 /// Records a request, and returns true if its credentials are accepted.
-fn note(visitors: &Mutex<Visitors>, target: &str, who: String) -> bool {
+fn note(visitors: &Mutex<Visitors>, target: &str, who: String, head: &str) -> bool {
     let mut visitors = visitors.lock().expect("visitors");
     let known = !visitors.expired.contains(&who);
+    visitors.heads.push(head.to_lowercase());
     visitors.requests.push((target.to_owned(), who));
     known
 }
@@ -499,69 +481,55 @@ fn not_found(resource: &str, name: &str) -> String {
 
 /// `None` when the connection is of no further use.
 async fn send(stream: &mut impl Line, answer: Answer) -> Option<()> {
+    const CHUNKED: &str = "200 OK\r\nTransfer-Encoding: chunked";
+    let chunk = |body: &[u8]| [format!("{:x}\r\n", body.len()).as_bytes(), body, b"\r\n"].concat();
     match answer {
-        Answer::Whole(status, headers, body) => {
-            let headers: String = headers
-                .iter()
-                .map(|header| format!("{header}\r\n"))
-                .collect();
-            let date = if headers.starts_with("Date: ") {
-                ""
-            } else {
-                "Date: Sat, 21 Nov 2026 04:43:27 GMT\r\n"
-            };
-            let length = body.len();
-            let head =
-                format!("HTTP/1.1 {status} X\r\n{date}{headers}Content-Length: {length}\r\n\r\n");
-            stream.write_all(head.as_bytes()).await.ok()?;
-            stream.write_all(&body).await.ok()
+        Answer::Whole(status, mut headers, body) => {
+            headers.push(format!("Content-Length: {}", body.len()));
+            if !headers[0].starts_with("Date: ") {
+                headers.push("Date: Sat, 21 Nov 2026 04:43:27 GMT".to_owned());
+            }
+            let headers = headers.join("\r\n");
+            write(stream, &format!("{status} X\r\n{headers}"), &body).await
         }
         Answer::Ends(body, length) => {
-            let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n");
-            stream.write_all(head.as_bytes()).await.ok()?;
-            stream.write_all(&body[..length]).await.ok()
+            let head = format!("200 OK\r\nContent-Length: {length}");
+            write(stream, &head, &body[..length]).await
         }
         Answer::Breaks(status, body, length) => {
-            let head = format!(
-                "HTTP/1.1 {status} X\r\nContent-Length: {}\r\n\r\n",
-                body.len()
-            );
-            stream.write_all(head.as_bytes()).await.ok()?;
-            stream.write_all(&body[..length]).await.ok()?;
+            let head = format!("{status} X\r\nContent-Length: {}", body.len());
+            write(stream, &head, &body[..length]).await?;
             None
         }
         Answer::Resets => {
             let _ = stream.socket().set_zero_linger();
             None
         }
-        Answer::Garbles => {
-            let record = b"\x17\x03\x03\x00\x20no part of what was agreed upon...";
-            stream.socket().write_all(record).await.ok()?;
-            std::future::pending().await
-        }
         Answer::Silence => std::future::pending().await,
         Answer::Holds(body) => {
-            let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
-            stream.write_all(head.as_bytes()).await.ok()?;
-            if !body.is_empty() {
-                let chunk = [format!("{:x}\r\n", body.len()).as_bytes(), &body, b"\r\n"].concat();
-                stream.write_all(&chunk).await.ok()?;
-            }
+            // A chunk of nothing would be the end.
+            let body = if body.is_empty() { body } else { chunk(&body) };
+            write(stream, CHUNKED, &body).await?;
             std::future::pending().await
         }
         Answer::Stalls(body) => {
-            let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
-            stream.write_all(head.as_bytes()).await.ok()?;
-            stream.write_all(&body[..body.len() / 2]).await.ok()?;
+            let head = format!("200 OK\r\nContent-Length: {}", body.len());
+            write(stream, &head, &body[..body.len() / 2]).await?;
             std::future::pending().await
         }
         Answer::Pours => {
-            let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
-            stream.write_all(head.as_bytes()).await.ok()?;
-            let chunk = [&b"100000\r\n"[..], &vec![b' '; 1 << 20], b"\r\n"].concat();
+            let chunk = chunk(&vec![b' '; 1 << 20]);
+            write(stream, CHUNKED, &chunk).await?;
             loop {
                 stream.write_all(&chunk).await.ok()?;
             }
         }
     }
+}
+
+/// Sends a status with its headers, and this of the body.
+async fn write(stream: &mut impl Line, head: &str, body: &[u8]) -> Option<()> {
+    let head = format!("HTTP/1.1 {head}\r\n\r\n");
+    stream.write_all(head.as_bytes()).await.ok()?;
+    stream.write_all(body).await.ok()
 }

@@ -1,14 +1,9 @@
 //! Nothing follows from an answer that is not an API server's, or not of the kind that was asked for.
 
-use std::collections::BTreeSet;
-
 use super::encode;
-use super::server::{Answer, CLAIMS, RULES, SLICES, Server};
+use super::server::{Answer, RULES, Server};
 use crate::cluster::client::write::document;
-use crate::cluster::{
-    ClusterError, Detail, Rules, discover, node_health, read_devices, read_for_preview,
-};
-use crate::model::{NodeHealth, NodeName};
+use crate::cluster::{ClusterError, Detail, Rules, discover, read_for_preview};
 
 const POD: &str = "/api/v1/namespaces/ml/pods/pod-1";
 
@@ -59,39 +54,6 @@ async fn only_the_server_says_that_a_rule_does_not_exist() {
 }
 
 #[tokio::test]
-async fn half_a_refusal_is_asked_for_again() {
-    let server = Server::start().await;
-    let rules = rules(&server).await;
-    let path = format!("{RULES}/r");
-    let half = Answer::half_absent("devicetaintrules", "r");
-    let whole = Answer::absent("devicetaintrules", "r");
-    server.answer(&path, [half.clone(), whole]);
-    let before = server.count(&path);
-    assert_eq!(rules.get("r").await.expect("an absence"), None);
-    assert_eq!(server.count(&path), before + 2, "asked once more");
-    server.answer(&path, [half]);
-    let error = rules.get("r").await.expect_err("nothing but halves");
-    assert!(error.passes(), "{error}");
-}
-
-#[tokio::test]
-async fn list_of_rules_is_a_list_of_rules() {
-    let server = Server::start().await;
-    let rules = rules(&server).await;
-    assert!(rules.list().await.expect("a list").objects.is_empty());
-    let head = r#""kind":"DeviceTaintRuleList","apiVersion":"resource.k8s.io/v1""#;
-    let part = Answer::json(&format!(
-        r#"{{{head},"metadata":{{"continue":"more"}},"items":[]}}"#
-    ));
-    let empty = Answer::json(&format!("{{{head}}}"));
-    for answer in strange_successes().into_iter().chain([part, empty]) {
-        server.answer(RULES, [answer.clone()]);
-        let found = rules.list().await;
-        assert!(found.is_err(), "{answer:?}: {found:?}");
-    }
-}
-
-#[tokio::test]
 async fn pod_is_absent_only_if_the_server_says_so() {
     let server = Server::start().await;
     let read = async || {
@@ -116,23 +78,6 @@ async fn pod_is_absent_only_if_the_server_says_so() {
 }
 
 #[tokio::test]
-async fn node_is_gone_only_if_the_server_says_so() {
-    let server = Server::start().await;
-    let (client, _) = server.client().await;
-    let served = discover(&client).await.expect("discovery");
-    let node = BTreeSet::from([NodeName::from("n")]);
-    let health = node_health(&client, &served, &node).await;
-    let health: Vec<_> = health.expect("an absence").facts.into_values().collect();
-    assert_eq!(health, [NodeHealth::Gone]);
-    let strange = strange_absences().into_iter().chain(strange_successes());
-    for answer in strange {
-        server.answer("/api/v1/nodes/n", [answer.clone()]);
-        let found = node_health(&client, &served, &node).await;
-        assert!(found.is_err(), "{answer:?}: {found:?}");
-    }
-}
-
-#[tokio::test]
 async fn what_a_server_lacks_is_not_learned_from_a_stranger() {
     for path in [
         "/version",
@@ -146,41 +91,6 @@ async fn what_a_server_lacks_is_not_learned_from_a_stranger() {
             let error = discover(&client).await.expect_err("a stranger");
             let expected = !matches!(error, ClusterError::NotServed { .. });
             assert!(expected, "{path}: {answer:?}: {error}");
-        }
-    }
-}
-
-#[tokio::test]
-async fn text_for_an_unknown_path_counts_from_a_known_api_server_only() {
-    let server = Server::start().await;
-    for path in [
-        "/version",
-        "/apis/resource.k8s.io",
-        "/apis/resource.k8s.io/v1",
-    ] {
-        server.answer(path, [Answer::unknown_path()]);
-    }
-    let (client, _) = server.client().await;
-    let error = discover(&client).await.expect_err("a stranger");
-    assert!(matches!(error, ClusterError::Undecodable { .. }), "{error}");
-}
-
-#[tokio::test]
-async fn access_is_denied_by_the_server_only() {
-    for answer in [
-        Answer::page(403),
-        Answer::refused(403, "{}"),
-        Answer::page(401),
-    ] {
-        for path in [SLICES, CLAIMS, RULES] {
-            let server = Server::start().await;
-            server.answer(path, [answer.clone()]);
-            let (client, _) = server.client().await;
-            let served = discover(&client).await.expect("discovery");
-            let error = read_devices(&client, &served, Detail::Names)
-                .await
-                .expect_err("a stranger");
-            assert!(matches!(error, ClusterError::Undecodable { .. }), "{error}");
         }
     }
 }

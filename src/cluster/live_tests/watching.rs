@@ -7,7 +7,7 @@ use futures::future::join_all;
 
 use super::encode;
 use super::server::{Answer, CLAIMS, Notices, PODS, RULES, Server, client};
-use crate::cluster::{ClusterError, Detail, Watched, discover, read_devices};
+use crate::cluster::{Detail, Watched, discover, read_devices};
 use crate::model::{DeviceId, Kind};
 
 /// Everything of the server but its pods, with the rules and claims watched.
@@ -299,49 +299,6 @@ fn pod_list(pods: &[Vec<u8>]) -> Answer {
 }
 
 #[tokio::test]
-async fn whoever_may_not_look_for_a_uid_is_told_that_somebody_may_be_left() {
-    let server = Server::start().await;
-    claim_for(&server, "pod-1");
-    server.answer(PODS, [Answer::forbidden("eve")]);
-    server.answer(PODS_OF_ML, [Answer::forbidden("eve")]);
-    let (mut watched, _) = watched(&server, 5).await;
-    watched.keep_pods(|_| true).await.expect("pods");
-    assert_eq!(watched.reading().gaps.len(), 1);
-    assert!(watched.asks_by_name(), "unknown whether it is gone");
-}
-
-#[tokio::test]
-async fn pods_of_a_group_are_kept_also_for_who_may_only_list_their_namespace() {
-    let server = Server::start().await;
-    claim_for(&server, "group/gang");
-    server.answer(PODS, [Answer::forbidden("eve")]);
-    let member = encode::member("worker-0", "claim-1", "gang");
-    let other = encode::pod("other", "node-1", "claim-2");
-    server.answer(PODS_OF_ML, [pod_list(&[member, other])]);
-    let (mut watched, _) = watched(&server, 5).await;
-    watched.keep_pods(|_| true).await.expect("pods");
-    assert_eq!(pods(&watched), ["ml/worker-0"]);
-    assert!(watched.reading().gaps.is_empty());
-    assert!(watched.asks_by_name());
-}
-
-#[tokio::test]
-async fn what_something_on_the_way_says_of_a_pod_does_not_make_it_gone() {
-    let server = Server::start().await;
-    let claim = encode::claim("claim-1", "nowhere", "gpu-0", "pod-1");
-    let claims = encode::list("resource.k8s.io/v1", "ResourceClaim", &[claim], "");
-    server.answer(CLAIMS, [Answer::ok(claims)]);
-    server.answer(PODS, [Answer::forbidden("eve")]);
-    let page = "<html><body>404 Not Found</body></html>";
-    server.answer(
-        "/api/v1/namespaces/ml/pods/pod-1",
-        [Answer::refused(404, page)],
-    );
-    let (mut watched, _) = watched(&server, 1).await;
-    assert!(watched.keep_pods(|_| true).await.is_err());
-}
-
-#[tokio::test]
 async fn pods_that_may_not_be_read_are_a_gap() {
     let server = Server::start().await;
     server.answer(PODS, [Answer::forbidden("alice")]);
@@ -356,17 +313,4 @@ async fn pods_that_may_not_be_read_are_a_gap() {
         let gaps: Vec<&str> = gaps.iter().map(|gap| gap.what.as_str()).collect();
         assert_eq!(gaps, ["pods"]);
     }
-}
-
-#[tokio::test]
-async fn an_error_of_a_watch_names_what_was_asked_for() {
-    let server = Server::start().await;
-    let anonymous = Answer::status(401, "Unauthorized", "Unauthorized");
-    server.answer(&watch_of(RULES, "7"), [anonymous]);
-    let (mut watched, _) = watched(&server, 1).await;
-    let error = watched.changed().await.expect_err("anonymous");
-    assert!(
-        matches!(error, ClusterError::Unauthorized { .. }),
-        "{error}"
-    );
 }

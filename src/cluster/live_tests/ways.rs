@@ -110,40 +110,6 @@ async fn self_made(until: i32) -> (String, String) {
     (serving(config).await, certificate.pem())
 }
 
-#[tokio::test]
-async fn certificate_that_is_its_own_authority_is_taken_if_it_is_the_trusted_one() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let (address, own) = self_made(2100).await;
-    let (late, expired) = self_made(2020).await;
-    let (_, other) = self_made(2100).await;
-    for (what, address, authority, name, taken) in [
-        ("its own", &address, &own, "localhost", true),
-        ("under another name", &address, &own, "example.com", false),
-        ("another's", &address, &other, "localhost", false),
-        (
-            "both",
-            &address,
-            &format!("{other}{own}"),
-            "localhost",
-            true,
-        ),
-        ("expired", &late, &expired, "localhost", false),
-    ] {
-        let cluster = format!(
-            "{{server: 'https://{address}', tls-server-name: {name}, certificate-authority-data: {}}}",
-            STANDARD.encode(authority)
-        );
-        let answer = ask(folder.path(), &cluster, "{}", &Environment::default()).await;
-        assert_eq!(answer.is_ok(), taken, "{what}: {answer:?}");
-        if let Err(error) = answer {
-            assert!(
-                matches!(error, ClusterError::Tls { .. }),
-                "{what}: {error:?}"
-            );
-        }
-    }
-}
-
 /// Protocol of a proxy.
 #[derive(Clone, Copy)]
 enum ProxyKind {
@@ -251,34 +217,37 @@ async fn socks_proxy_finds_the_server_and_is_told_the_password() {
 }
 
 #[tokio::test]
-async fn certificate_that_is_its_own_authority_is_judged_alike_behind_proxies() {
+async fn certificate_that_is_its_own_authority_is_taken_if_it_is_the_trusted_one() {
     let folder = tempfile::tempdir().expect("a folder");
     let (address, own) = self_made(2100).await;
+    let (late, expired) = self_made(2020).await;
     let (_, other) = self_made(2100).await;
-    let (tunnel, _) = proxy(ProxyKind::Http, address.clone()).await;
-    let (socks, _) = proxy(ProxyKind::Socks, address).await;
-    for proxy in [
-        format!("http://alice:hunter2@{tunnel}"),
-        format!("socks5://alice:hunter2@{socks}"),
+    let both = format!("{other}{own}");
+    for (what, address, authority, name, taken) in [
+        ("its own", &address, &own, "localhost", true),
+        ("under another name", &address, &own, "example.com", false),
+        ("another's", &address, &other, "localhost", false),
+        ("both", &address, &both, "localhost", true),
+        ("expired", &late, &expired, "localhost", false),
     ] {
-        for (authority, name, taken) in [
-            (&own, "localhost", true),
-            (&own, "example.com", false),
-            (&other, "localhost", false),
+        let (tunnel, _) = proxy(ProxyKind::Http, address.clone()).await;
+        let (socks, _) = proxy(ProxyKind::Socks, address.clone()).await;
+        for way in [
+            format!("https://{address}"),
+            format!("https://api.example.com:6443', proxy-url: 'http://alice:hunter2@{tunnel}"),
+            format!("https://api.example.com:6443', proxy-url: 'socks5://alice:hunter2@{socks}"),
         ] {
             let cluster = format!(
-                "{{server: 'https://api.example.com:6443', proxy-url: '{proxy}', \
-                 tls-server-name: {name}, certificate-authority-data: {}}}",
+                "{{server: '{way}', tls-server-name: {name}, certificate-authority-data: {}}}",
                 STANDARD.encode(authority)
             );
             let answer = ask(folder.path(), &cluster, "{}", &Environment::default()).await;
-            assert_eq!(answer.is_ok(), taken, "{proxy} {name}: {answer:?}");
-            if let Err(error) = answer {
-                assert!(
-                    matches!(error, ClusterError::Tls { .. }),
-                    "{proxy}: {error:?}"
-                );
-            }
+            let is_refused = matches!(answer, Err(ClusterError::Tls { .. }));
+            assert_eq!(
+                (answer.is_ok(), is_refused),
+                (taken, !taken),
+                "{what} {way}: {answer:?}"
+            );
         }
     }
 }

@@ -1,8 +1,6 @@
 //! Changes whose response cannot be trusted are looked up.
 
-use std::time::Duration;
-
-use super::server::{Answer, RULES, Server, client};
+use super::server::{Answer, RULES, Server};
 use crate::cluster::{
     ChangeResult, ClusterError, ConflictAction, ObjectChange, ObjectVersion, Removal, Rules,
     WriteMode, discover,
@@ -30,9 +28,8 @@ fn draft() -> RuleDraft {
         selector: DeviceSelector::default(),
         taint: Taint {
             key: "k".into(),
-            value: String::new(),
             effect: Effect::NoExecute,
-            time_added: None,
+            ..Taint::default()
         },
         labels: Default::default(),
         annotations: Default::default(),
@@ -41,13 +38,7 @@ fn draft() -> RuleDraft {
 }
 
 async fn rules(server: &Server) -> (Rules, DeviceTaintRule) {
-    rules_within(server, Duration::from_secs(5)).await
-}
-
-async fn rules_within(server: &Server, request_timeout: Duration) -> (Rules, DeviceTaintRule) {
-    let mut options = server.options();
-    options.request_timeout = Some(request_timeout);
-    let (client, _) = client(&options).await;
+    let (client, _) = server.client().await;
     let served = discover(&client).await.expect("discovery");
     let rules = Rules::new(&client, &served).expect("rules");
     server.answer(RULE, [rule("u", "NoExecute")]);
@@ -149,20 +140,6 @@ async fn deletion_whose_answer_cannot_be_believed_is_looked_up() {
     }
 }
 
-/// Requests are doubled on the way, so that the second finds what the first has left.
-#[tokio::test]
-async fn deletion_that_found_nothing_may_have_been_made_where_nobody_can_look() {
-    let server = Server::start().await;
-    let (rules, found) = rules_within(&server, Duration::from_secs(1)).await;
-    server.answer(&format!("DELETE {RULE}"), [absent()]);
-    server.answer(RULE, [Answer::page(503)]);
-    let deleted = delete(&rules, &found).await;
-    assert!(
-        matches!(deleted, Err(ClusterError::Unresolved { .. })),
-        "{deleted:?}"
-    );
-}
-
 #[tokio::test]
 async fn creation_whose_answer_cannot_be_believed_is_looked_up() {
     let server = Server::start().await;
@@ -194,29 +171,6 @@ async fn patch_whose_answer_cannot_be_believed_is_looked_up() {
 }
 
 #[tokio::test]
-async fn change_that_could_not_be_sent_is_refused_and_not_looked_up() {
-    let server = Server::start().await;
-    let (_, found) = rules(&server).await;
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
-        .await
-        .expect("a port");
-    let mut options = server.options();
-    options.server = Some(format!(
-        "http://{}",
-        listener.local_addr().expect("an address")
-    ));
-    drop(listener);
-    let served = {
-        let (client, _) = server.client().await;
-        discover(&client).await.expect("discovery")
-    };
-    let (client, _) = super::server::client(&options).await;
-    let rules = Rules::new(&client, &served).expect("rules");
-    let error = delete(&rules, &found).await.expect_err("unreachable");
-    assert!(matches!(error, ClusterError::Unreachable { .. }), "{error}");
-}
-
-#[tokio::test]
 async fn change_that_a_busy_server_has_not_looked_at_is_sent_again() {
     let server = Server::start().await;
     let (rules, found) = rules(&server).await;
@@ -236,83 +190,4 @@ async fn change_that_a_busy_server_has_not_looked_at_is_sent_again() {
     );
     server.answer(RULE, [absent()]);
     delete(&rules, &found).await.expect("deleted");
-}
-
-#[tokio::test]
-async fn change_whose_answer_is_garbled_on_the_way_is_looked_up() {
-    let server = Server::start_secure().await;
-    let (rules, found) = rules(&server).await;
-    server.answer(&format!("DELETE {RULE}"), [Answer::Garbles]);
-    server.answer(RULE, [absent()]);
-    let deleted = delete(&rules, &found).await;
-    assert!(deleted.is_ok(), "it is gone: {deleted:?}");
-    server.answer(RULE, [rule("u", "NoExecute")]);
-    let deleted = delete(&rules, &found).await;
-    assert!(deleted.is_err(), "it stands");
-}
-
-/// Removal of the rule that was to be deleted.
-async fn removed(rules: &Rules, found: &DeviceTaintRule) -> Removal {
-    let change = ObjectChange::Delete { on: state(found) };
-    let overtaken = |_: Option<&_>| ConflictAction::End(());
-    let made = rules.change("r", change, WriteMode::Store, overtaken).await;
-    match made.expect("an answer") {
-        ChangeResult::Removed(removal) => removal,
-        ChangeResult::Done(_) | ChangeResult::Ended((), _) => panic!("it was deleted"),
-    }
-}
-
-#[tokio::test]
-async fn nothing_is_deleted_before_a_read_shows_it_gone() {
-    let server = Server::start().await;
-    let (rules, found) = rules(&server).await;
-    let delete = format!("DELETE {RULE}");
-    let leaving = Answer::json(
-        r#"{"kind":"DeviceTaintRule","apiVersion":"resource.k8s.io/v1",
-            "metadata":{"name":"r","uid":"u","resourceVersion":"6","deletionTimestamp":"2026-11-21T01:00:00Z","finalizers":["a/b"]},
-            "spec":{"deviceSelector":{},"taint":{"key":"k","effect":"None"}}}"#,
-    );
-    for (answer, read, expected) in [
-        (rule("u", "NoExecute"), absent(), Removal::Deleted),
-        (rule("u", "NoExecute"), rule("v", "None"), Removal::Deleted),
-        (rule("u", "NoExecute"), leaving.clone(), Removal::Requested),
-        (
-            rule("u", "NoExecute"),
-            Answer::page(504),
-            Removal::Requested,
-        ),
-        (Answer::page(302), absent(), Removal::Gone),
-        (Answer::page(302), leaving, Removal::Leaving),
-        (rule("v", "NoExecute"), absent(), Removal::Gone),
-    ] {
-        server.answer(&delete, [answer.clone()]);
-        server.answer(RULE, [read.clone()]);
-        assert_eq!(
-            removed(&rules, &found).await,
-            expected,
-            "{answer:?} {read:?}"
-        );
-    }
-}
-
-#[tokio::test]
-async fn refusal_after_which_nothing_can_be_read_proves_nothing() {
-    let server = Server::start().await;
-    let (rules, _) = rules(&server).await;
-    for answer in [
-        Answer::status(400, "BadRequest", "no"),
-        Answer::status(413, "RequestEntityTooLarge", "too large"),
-        Answer::status(422, "Invalid", "no"),
-    ] {
-        server.answer(&format!("POST {RULES}"), [answer.clone()]);
-        server.answer(RULE, [Answer::page(504)]);
-        let made = create(&rules).await;
-        assert!(
-            matches!(made, Err(ClusterError::Unresolved { .. })),
-            "it may be there: {answer:?}: {made:?}"
-        );
-        server.answer(RULE, [absent()]);
-        let made = create(&rules).await.expect_err("it was refused");
-        assert!(!made.is_unknown(), "it is not there: {answer:?}: {made:?}");
-    }
 }

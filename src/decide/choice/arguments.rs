@@ -441,40 +441,6 @@ mod tests {
     }
 
     #[test]
-    fn one_way_to_say_it_and_one_taint() {
-        let (gpu, k) = ("gpu.example.com", "a.example.com/k:None");
-        let l = "a.example.com/l:None";
-        let rule_and_file = DeviceArguments {
-            filenames: vec!["f".into()],
-            ..by_rule("drain", &[])
-        };
-        for (name, typed, refused) in [
-            ("nothing", typed(&[]), "no devices specified"),
-            ("a taint alone", typed(&[k]), "no devices specified for"),
-            ("two ways", all(&[gpu]), "together with --all-devices"),
-            ("rule and file", rule_and_file, "together with --filename"),
-            ("rule and taint", by_rule("drain", &[k]), "with --rule"),
-            ("two taints", typed(&[gpu, k, l]), "more than one taint"),
-        ] {
-            let told = shown(Choice::parse(&typed, Purpose::Assess));
-            assert!(told.contains(refused), "{name}: {told}");
-        }
-        let everything = |all_devices| {
-            let typed = DeviceArguments {
-                all_devices,
-                ..typed(&["*/*/*"])
-            };
-            let failure = Choice::parse(&typed, Purpose::Assess).unwrap_err();
-            failure.hints().concat()
-        };
-        assert_eq!(everything(None), "");
-        assert_eq!(
-            everything(Some(false)),
-            "to select every device: --all-devices"
-        );
-    }
-
-    #[test]
     fn a_key_without_effect_beside_devices_is_a_taint() {
         let by_node = || DeviceArguments {
             node: Some("node-7".to_owned()),

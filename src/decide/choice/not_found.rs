@@ -125,32 +125,6 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_nothing_has_gets_one_hint() {
-        let reading = reading();
-        let hint = |failure: Failure| {
-            let [hint] = failure.hints() else {
-                panic!("{:?}", failure.hints());
-            };
-            hint.clone()
-        };
-        let device = |text: &str| {
-            let selector = device::parse(text).expect("a device");
-            hint(no_device(&selector, &reading, &testing::semantics(37)))
-        };
-        assert_eq!(
-            device("gpu.example.com/node-7/gpu-9"),
-            "did you mean gpu.example.com/node-7/gpu-0?"
-        );
-        assert_eq!(device("node-7"), "did you mean '*/node-7/*'?");
-        assert_eq!(device("gpu.exmple.com"), "did you mean gpu.example.com?");
-        assert_eq!(device("maintenance"), LIST);
-        assert_eq!(hint(no_node("node-8")), LIST);
-        let columns = |name: &str| refuse_unknown_columns(&[name.to_owned()], &reading);
-        assert_eq!(hint(columns("modle").unwrap_err()), "did you mean model?");
-        assert!(columns("x.example.com/uuid").is_ok());
-    }
-
-    #[test]
     fn without_slices_no_name_is_called_missing() {
         let mut reading = reading();
         reading.known.remove(&Kind::ResourceSlice);

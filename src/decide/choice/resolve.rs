@@ -571,45 +571,9 @@ fn looked_at_as_no_execute() -> Warning {
 mod tests {
     use super::*;
     use crate::engine::testing::{drawing, published, semantics, slice, slice_of};
-    use crate::model::{DeviceSelector, RuleMetadata};
+    use crate::model::DeviceSelector;
     use crate::naming::device;
     use crate::report::testing;
-
-    #[test]
-    fn what_is_wrong_is_found_without_a_cluster() {
-        let expression = |text: &str| DeviceArguments {
-            expressions: vec![text.to_owned()],
-            ..DeviceArguments::default()
-        };
-        let skips = DeviceArguments {
-            skips_errors: Some(true),
-            ..DeviceArguments::default()
-        };
-        for (name, typed, said) in [
-            (
-                "a word",
-                expression("'abc"),
-                "--where: compilation failed at column 1: syntax error: a string has no end",
-            ),
-            ("nothing to skip", skips, "--skip-errors needs --where"),
-        ] {
-            let failure = DeviceFilter::parse(&typed).unwrap_err();
-            assert_eq!(failure.status(), ExitStatus::Usage);
-            assert_eq!(failure.to_string(), said, "{name}");
-        }
-        let none = DeviceFilter::parse(&DeviceArguments::default());
-        assert!(none.unwrap().is_none());
-    }
-
-    #[test]
-    fn a_wrong_expression_is_pointed_at() {
-        let text = format!("{}@nope", " ".repeat(60));
-        let failure = wrong_expression(&text, &DeviceExpression::compile(&text).unwrap_err());
-        let [shown, mark] = failure.details() else {
-            panic!("two lines");
-        };
-        assert_eq!(shown.find('@'), mark.find('^'));
-    }
 
     /// gpu-0 and gpu-1 with a UUID each and a common PCI address, a card of another driver with the UUID of gpu-1, and
     /// gpu-2 with a half of it, which have one UUID.
@@ -713,15 +677,8 @@ mod tests {
 
     fn manifest(selector: Option<DeviceSelector>, effect: &str) -> DeviceTaintRule {
         DeviceTaintRule {
-            name: "drain".into(),
-            uid: "".into(),
-            resource_version: "".into(),
-            generation: 0,
             selector,
-            taint: device::parse_taint(&format!("a.b/k:{effect}")).unwrap(),
-            condition: None,
-            metadata: RuleMetadata::default(),
-            managers: Vec::new(),
+            ..crate::decide::testing::rule(effect)
         }
     }
 

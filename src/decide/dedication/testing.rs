@@ -59,13 +59,11 @@ pub(crate) fn claim(name: &str, tolerations: &[&str]) -> ResourceClaim {
             name: name.into(),
         },
         uid: name.into(),
-        controller: None,
         spec: Some(Arc::new(ClaimSpec {
             requests: tolerations.iter().map(request).collect(),
             constraints: Vec::new(),
         })),
-        allocation: None,
-        reserved_for: Vec::new(),
+        ..ResourceClaim::default()
     }
 }
 

@@ -480,7 +480,7 @@ mod tests {
     use crate::decide::drain::testing::{Cluster, drain_rule, owned};
     use crate::engine::testing::{pod, with_verdict};
     use crate::engine::{ClaimUse, testing};
-    use crate::model::{ClaimSource, Gap, PodClaim, ResourceClaim};
+    use crate::model::{Gap, ResourceClaim};
 
     #[test]
     fn an_owner_that_could_not_be_read_is_unread_and_one_that_is_gone_is_not() {
@@ -629,10 +629,7 @@ mod tests {
             let mut pod = owned("x", Some(owner));
             let claim = testing::claim(&pod);
             if named {
-                pod.claims = vec![PodClaim {
-                    name: "gpu".into(),
-                    source: ClaimSource::Claim(claim.name.name.clone()),
-                }];
+                pod.claims = testing::uses(claim.name.name.as_str());
             }
             let mut impact = with_verdict(&pod, Verdict::Terminating);
             impact.claims = vec![use_of(&claim)];

@@ -611,11 +611,9 @@ mod tests {
     use crate::decide::drain::testing::{Cluster, drain_rule, owned};
     use crate::decide::testing::selector;
     use crate::engine::testing::{
-        claim_in_use, drawing, now, published, reading, semantics, slice,
+        claim_in_use, drawing, generated, now, published, reading, semantics, slice,
     };
-    use crate::model::{
-        ClaimSource, DeviceSelector, Gap, Kind, Pod, PodClaim, Reading, SliceNodes,
-    };
+    use crate::model::{DeviceSelector, Gap, Kind, Pod, Reading, SliceNodes};
     use crate::naming::device;
 
     fn cluster(slices: Vec<ResourceSlice>) -> Reading {
@@ -771,13 +769,7 @@ mod tests {
             let results = &mut claim.allocation.as_mut().expect("an allocation").results;
             results[0].device.device = format!("gpu-{number}").as_str().into();
             let mut pod = pod.clone();
-            pod.claims = vec![PodClaim {
-                name: "gpu".into(),
-                source: ClaimSource::Template {
-                    template: "gpu".into(),
-                    generated: Some(claim.name.name.clone()),
-                },
-            }];
+            pod.claims = generated(&claim);
             claim.controller = Some(crate::engine::testing::owner(&pod));
             reading.snapshot.claims.push(claim);
             reading.snapshot.pods.push(pod);

@@ -13,30 +13,13 @@ use crate::decide::drain::facts::{
 };
 use crate::decide::drain::run::{DrainLimits, DrainRun, DrainStep, EvictionReply, UnitEnd};
 use crate::decide::drain::testing::unit_pod;
-use crate::engine::testing::{pod as running, tries};
+use crate::engine::testing::{Random, pod as running, tries};
 use crate::model::{Pod, Uid};
 
 const CLUSTERS: u64 = 10_000;
 const TIMEOUT: u64 = 40;
 /// No fault lasts longer.
 const FAULTS_UNTIL: u64 = 30;
-
-/// Numbers that look random, and are the same for a seed.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        // xorshift64*
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) % limit
-    }
-
-    fn one_in(&mut self, chances: u64) -> bool {
-        self.below(chances) == 0
-    }
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -82,15 +65,15 @@ struct Simulation {
 impl Simulation {
     fn new(seed: u64) -> Self {
         let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
-        let (units, size) = (1 + random.below(2), 1 + random.below(3));
-        let spare = random.below(4);
-        let workloads: Vec<SimulatedWorkload> = (0..1 + random.below(3))
+        let (units, size) = (1 + random.number(2), 1 + random.number(3));
+        let spare = random.number(4);
+        let workloads: Vec<SimulatedWorkload> = (0..1 + random.number(3))
             .map(|_| {
-                let replicas = 1 + random.below(3);
+                let replicas = 1 + random.number(3);
                 SimulatedWorkload {
                     replicas: usize::try_from(replicas).unwrap(),
-                    min_available: usize::try_from(random.below(replicas + 1)).unwrap(),
-                    class: match (replicas, random.below(4)) {
+                    min_available: random.below(replicas + 1),
+                    class: match (replicas, random.number(4)) {
                         (_, 0) => PodClass::Job,
                         (1, _) => PodClass::Singleton,
                         (_, _) => PodClass::Replicated,
@@ -107,7 +90,7 @@ impl Simulation {
             units: usize::try_from(units).unwrap(),
             is_tainted: false,
             raised: BTreeSet::new(),
-            start_seconds: 1 + random.below(8),
+            start_seconds: 1 + random.number(8),
             sticks: random.one_in(10),
             next: 0,
             idle_since: BTreeMap::new(),
@@ -201,7 +184,7 @@ impl Simulation {
             return;
         }
         let stuck = self.sticks && self.random.one_in(4);
-        let grace = 1 + self.random.below(3);
+        let grace = 1 + self.random.number(3);
         self.pods[place].state = State::Terminating((!stuck).then_some(self.now + grace));
     }
 

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::candidates::{
-    Beneficiary, Eligibility, Immovable, Movability, candidates, eligibility, rivals, room_target,
+    Beneficiary, Eligibility, Immovable, Movability, candidates, eligibility, rivals,
 };
 use super::plan::{
     RoomInput, RoomOptions, RoomPlan, TAINT_KEY, covers, drafts, kept_for, lacking, left_of, plan,
     refuse_lacking, reserved, room_steps, taint,
 };
 use super::run::{
-    PodProgress, RoomEnd, RoomFacts, RoomRun, RoomStep, RoomView, allocated, progress, with_removal,
+    PodProgress, RoomFacts, RoomRun, RoomStep, RoomView, allocated, progress, with_removal,
 };
 use crate::assess::Basis;
 use crate::decide::drain::EvictionReply;
@@ -19,15 +19,14 @@ use crate::decide::testing::named;
 use crate::engine::Semantics;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{
-    ClaimSource, ClaimSpec, DeviceClass, DeviceRequest, DeviceTaintRule, Effect, Gap, Kind, Node,
-    NodeTaint, Operator, Phase, Pod, PodClaim, Reading, RequestKind, RequestTerms, ResourceClaim,
-    Scheduled, Scheduling, SliceNodes, Snapshot, Toleration, Uid,
+    ClaimSpec, DeviceRequest, DeviceTaintRule, Effect, Gap, Kind, Node, NodeTaint, Operator, Phase,
+    Pod, Reading, RequestKind, RequestTerms, ResourceClaim, Scheduled, Scheduling, SliceNodes,
+    Snapshot, Toleration, Uid,
 };
 use crate::naming::keys;
-use crate::naming::rule::TypedName;
 use crate::report::testing::{
-    after, budget, claim_in_use, controller, device, name, node, now, pod, published, reading,
-    slice,
+    after, budget, claim_in_use, controller, device, gpu_class, name, node, now, pod, published,
+    reading, slice, uses,
 };
 
 /// Movability of a pod as `change` makes it, for a waiting pod of priority 100.
@@ -74,33 +73,9 @@ fn protected_pods_stay() {
     }
     let system = of(&|pod| pod.name.namespace = "kube-system".into());
     assert_eq!(system, stays(Immovable::Critical));
-    for (key, value, asks) in [
-        ("karpenter.sh/do-not-disrupt", "true", true),
-        ("karpenter.sh/do-not-disrupt", "false", false),
-        (
-            "cluster-autoscaler.kubernetes.io/safe-to-evict",
-            "false",
-            true,
-        ),
-        (
-            "cluster-autoscaler.kubernetes.io/safe-to-evict",
-            "true",
-            false,
-        ),
-        (
-            "descheduler.alpha.kubernetes.io/prefer-no-eviction",
-            "",
-            true,
-        ),
-    ] {
-        let found = of(&|pod| pod.annotations = vec![(key.into(), value.into())]);
-        let expected = if asks {
-            stays(Immovable::DoNotDisrupt)
-        } else {
-            Movability::Evictable
-        };
-        assert_eq!(found, expected, "{key}={value}");
-    }
+    let asks = "karpenter.sh/do-not-disrupt";
+    let asks = of(&|pod| pod.annotations = vec![(asks.into(), "true".into())]);
+    assert_eq!(asks, stays(Immovable::DoNotDisrupt));
 }
 
 #[test]
@@ -122,7 +97,6 @@ fn claim(kind: RequestKind) -> ResourceClaim {
     ResourceClaim {
         name: name("team-a", "gpu"),
         uid: "uid-of-gpu".into(),
-        controller: None,
         spec: Some(
             ClaimSpec {
                 requests: vec![DeviceRequest {
@@ -133,8 +107,7 @@ fn claim(kind: RequestKind) -> ResourceClaim {
             }
             .into(),
         ),
-        allocation: None,
-        reserved_for: Vec::new(),
+        ..ResourceClaim::default()
     }
 }
 
@@ -142,9 +115,8 @@ fn toleration(effect: Option<Effect>) -> Toleration {
     Toleration {
         key: TAINT_KEY.to_owned(),
         operator: Operator::Exists,
-        value: String::new(),
         effect,
-        seconds: None,
+        ..Toleration::default()
     }
 }
 
@@ -186,10 +158,7 @@ fn pending_pods_of_the_same_priority_that_tolerate_the_taint_are_rivals() {
         let mut other = pod("team-a", "other");
         other.node = None;
         other.priority = 100;
-        other.claims = vec![PodClaim {
-            name: "gpu".into(),
-            source: ClaimSource::Claim("gpu".into()),
-        }];
+        other.claims = uses("gpu");
         change(&mut other);
         vec![other]
     };
@@ -225,26 +194,6 @@ fn pending_pods_of_the_same_priority_that_tolerate_the_taint_are_rivals() {
     assert_eq!(count(&rival(&|_| {}), &unread, "gpu-0"), 1);
 }
 
-#[test]
-fn a_target_is_a_pod() {
-    let parse = room_target;
-    let of = |namespace: Option<&str>, name: &str| TypedName {
-        namespace: namespace.map(Into::into),
-        name: name.into(),
-    };
-    for (typed, namespace, expected) in [
-        ("pod/a", Some("n"), of(Some("n"), "a")),
-        ("a", None, of(None, "a")),
-        ("pod/n/a", Some("m"), of(Some("n"), "a")),
-    ] {
-        assert_eq!(parse(typed, namespace).unwrap(), expected, "{typed}");
-    }
-    for typed in ["claim/a", "node/a", "pod/", "pod//a", "a/b/c/d", ""] {
-        let failure = parse(typed, None).unwrap_err();
-        assert_eq!(failure.status(), ExitStatus::Usage, "{typed:?}");
-    }
-}
-
 fn asked(change: impl FnOnce(&mut Pod)) -> Result<Eligibility, Failure> {
     let mut waiting = pod("team-a", "critical");
     waiting.node = None;
@@ -270,22 +219,18 @@ fn a_pod_that_does_not_wait_for_devices_is_refused_with_the_words_of_the_schedul
     let terminating = asked(|pod| {
         pod.deletion = Some(crate::engine::testing::deletion(now(), None));
     });
-    let gated = asked(|pod| {
-        pod.scheduling = Some(Box::new(Scheduling {
-            gates: vec!["quota".into()],
-            ..Scheduling::default()
-        }));
+    let with = |scheduling| asked(|pod| pod.scheduling = Some(Box::new(scheduling)));
+    let gated = with(Scheduling {
+        gates: vec!["quota".into()],
+        ..Scheduling::default()
     });
-    let without_claims = asked(|pod| {
-        pod.scheduling = Some(Box::new(Scheduling {
-            said: Some(Scheduled {
-                is_scheduled: false,
-                since: None,
-                reason: "Unschedulable".into(),
-                message: "0/3 nodes are available: 3 Insufficient cpu.".into(),
-            }),
-            ..Scheduling::default()
-        }));
+    let without_claims = with(Scheduling {
+        said: Some(Scheduled {
+            reason: "Unschedulable".into(),
+            message: "0/3 nodes are available: 3 Insufficient cpu.".into(),
+            ..Scheduled::default()
+        }),
+        ..Scheduling::default()
     });
     for (result, words) in [
         (terminating, "terminating"),
@@ -316,10 +261,7 @@ fn asked_beside_a_free_device(change: impl FnOnce(&mut Node)) -> Result<Eligibil
     snapshot.claims = vec![claim_in_use(&pod("team-a", "web-0")), waiting];
     let mut critical = pod("team-a", "critical");
     critical.node = None;
-    critical.claims = vec![PodClaim {
-        name: "gpu".into(),
-        source: ClaimSource::Claim("gpu".into()),
-    }];
+    critical.claims = uses("gpu");
     let semantics = Semantics::assumed();
     let basis = Basis::new(&reading, &semantics, now());
     eligibility(&critical, &basis)
@@ -332,9 +274,8 @@ fn a_free_device_on_a_node_that_the_scheduler_does_not_use_is_no_reason_to_wait(
     assert!(text.contains("a node has enough free devices; "), "{text}");
     let tainted = NodeTaint {
         key: "example.com/reserved".to_owned(),
-        value: String::new(),
         effect: "NoSchedule".to_owned(),
-        time_added: None,
+        ..NodeTaint::default()
     };
     let cordoned = asked_beside_a_free_device(|node| node.unschedulable = true);
     let tainted = asked_beside_a_free_device(|node| node.taints = vec![tainted]);
@@ -371,11 +312,7 @@ fn one_device() -> Reading {
     let snapshot = &mut reading.snapshot;
     snapshot.slices = vec![slice(vec![published("gpu-0", &[])])];
     snapshot.nodes = vec![node("node-7")];
-    snapshot.classes = vec![DeviceClass {
-        name: "gpu".into(),
-        expressions: vec!["device.driver == 'gpu.example.com'".to_owned()],
-        extended_resource: None,
-    }];
+    snapshot.classes = vec![gpu_class()];
     reading
 }
 
@@ -393,10 +330,7 @@ fn planned(
     let mut waiting = pod("team-a", "critical");
     waiting.node = None;
     waiting.priority = 100;
-    waiting.claims = vec![PodClaim {
-        name: "gpu".into(),
-        source: ClaimSource::Claim("gpu".into()),
-    }];
+    waiting.claims = uses("gpu");
     let wanted = claim(RequestKind::Exactly(request(vec![])));
     snapshot.claims = vec![claim_in_use(holder), watched, wanted];
     snapshot.pods = vec![holder.clone(), monitor, waiting.clone()];
@@ -702,14 +636,4 @@ fn rules_that_are_left_come_first_and_then_a_signal() {
     assert_eq!(end(late(), stopped()), Err(ExitStatus::Interrupted));
     assert_eq!(end(success(), kept()), Err(ExitStatus::Failed));
     assert_eq!(end(late(), kept()), Err(ExitStatus::Failed));
-}
-
-#[test]
-fn a_scheduled_pod_is_named_with_its_devices() {
-    let end = RoomEnd::Scheduled("node-7".into(), [device("gpu-0")].into());
-    let message = end.result(&name("team-a", "critical")).unwrap();
-    assert!(
-        message.contains("gpu.example.com/node-7/gpu-0"),
-        "{message}"
-    );
 }

@@ -296,7 +296,7 @@ mod tests {
     use super::*;
     use crate::assess::Outcome;
     use crate::engine::testing::{claim_in_use, now, pod, proposed, reading, semantics};
-    use crate::model::{ClaimSource, Count, PodClaim};
+    use crate::model::Count;
     use crate::report::testing;
     use crate::report::testing::Example;
 
@@ -331,22 +331,6 @@ mod tests {
     }
 
     #[test]
-    fn pods_are_ordered_by_namespace_and_name() {
-        let report = Example::new().report();
-        let names: Vec<_> = report
-            .affected_pods
-            .iter()
-            .map(|pod| pod.name.as_str())
-            .collect();
-        assert_eq!(
-            names,
-            [
-                "infer-0", "old-0", "queued-0", "train-0", "train-1", "bare-0"
-            ]
-        );
-    }
-
-    #[test]
     fn an_eviction_that_is_overdue_happens_now_and_tells_since_when() {
         let pod = testing::pod("team-a", "train-0");
         let impact = testing::impact(vec![testing::evicted(&pod, -30)]);
@@ -358,21 +342,6 @@ mod tests {
         assert_eq!(view.outcome, Outcome::EvictedNow);
         assert_eq!(view.evict_in_seconds, Some(-30));
         assert_eq!(view.eviction_time, Some(Time(testing::after(-30))));
-    }
-
-    #[test]
-    fn a_pod_that_stays_has_no_time() {
-        let report = Example::new().report();
-        let stays = report
-            .affected_pods
-            .iter()
-            .find(|pod| pod.name == "queued-0")
-            .unwrap();
-        assert_eq!((stays.eviction_time, stays.evict_in_seconds), (None, None));
-        assert_eq!(
-            stays.notes[0].reason,
-            crate::report::impact::NoteCode::Stays(crate::engine::NotEvicted::NotScheduled)
-        );
     }
 
     #[test]
@@ -393,10 +362,7 @@ mod tests {
         for (namespace, name) in [("team-a", "web"), ("monitoring", "monitor")] {
             let mut pod = pod(namespace, name);
             let claim = claim_in_use(&pod);
-            pod.claims = vec![PodClaim {
-                name: "gpu".into(),
-                source: ClaimSource::Claim(claim.name.name.clone()),
-            }];
+            pod.claims = testing::uses(claim.name.name.as_str());
             reading.snapshot.claims.push(claim);
             reading.snapshot.pods.push(pod);
         }

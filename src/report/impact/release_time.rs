@@ -224,7 +224,7 @@ mod tests {
     use super::*;
     use crate::assess::{Basis, Limits, Outcome};
     use crate::engine::preview;
-    use crate::model::{ClaimSource, Kind, PodClaim, StatefulSet, Toleration};
+    use crate::model::{Kind, StatefulSet, Toleration};
     use crate::report::impact::ImpactReport;
     use crate::report::testing::{self, Example, TAINT, reference};
 
@@ -351,10 +351,7 @@ mod tests {
             effect: Some("NoExecute".into()),
             seconds: Some(seconds),
         }));
-        user.claims = vec![PodClaim {
-            name: "gpu".into(),
-            source: ClaimSource::Claim(claim.name.name.clone()),
-        }];
+        user.claims = testing::uses(claim.name.name.as_str());
         user.controller = Some(testing::controller("StatefulSet", "slow"));
         let mut reading = testing::reading();
         reading.snapshot.slices = vec![testing::slice(vec![

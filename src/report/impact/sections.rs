@@ -481,23 +481,4 @@ mod tests {
             assert_eq!(tone(&report), expected);
         }
     }
-
-    #[test]
-    fn a_device_is_named_with_the_reason_that_keeps_it() {
-        let mut report = Example::new().report();
-        let line = |report: &ImpactReport| devices(report).unwrap_or_default();
-        assert_eq!(line(&report), "gpu-0 is not free afterwards: 2 pods stay");
-        let device = &mut report.selected_devices[0];
-        device.not_released_reason = Some(NotReleased::PodMayReturn);
-        let doubt = "gpu-0 may not be free afterwards: a replacement may get it";
-        assert_eq!(line(&report), doubt);
-        let mut second = report.selected_devices[0].clone();
-        second.not_released_reason = None;
-        second.release_time = Some(Time(testing::after(630)));
-        report.selected_devices.push(second);
-        let both = "free afterwards: 1 of 2 devices, the last at +10m30s; unknown: 1 (a replacement may get it)";
-        assert_eq!(line(&report), both);
-        report.assessment.totals.device_count = Count::at_least(1).into();
-        assert!(line(&report).contains('?'), "{}", line(&report));
-    }
 }

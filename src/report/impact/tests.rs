@@ -2,50 +2,35 @@
 
 use crate::assess::{Basis, Guard, Hazard, Limits, Severity, Wholes};
 use crate::engine::{ProposedTaint, Semantics, preview};
-use crate::model::{
-    ClaimSpec, ConsumerReference, CounterSet, CounterUse, Device, DeviceAmount, DeviceClass,
-    DeviceRequest, DeviceTerms, Effect, Gap, Kind, Operator, PodClaim, Pool, Reading, ReplicaSet,
-    RequestKind, RequestTerms, ResourceSlice, SliceNodes, SliceTerms, Snapshot, Toleration,
-};
+use crate::model::{Gap, Kind, Reading, ReplicaSet, ResourceSlice, Snapshot};
 use crate::report::{ImpactReport, testing};
 
 /// Node 7 has two halves of one card, one of them used by train-0 and the other by infer-0.
 fn snapshot() -> Snapshot {
     let pods = ["train-0", "infer-0"].map(|name| testing::pod("team-a", name));
+    let halves = ["gpu-0", "gpu-1"].map(|name| testing::drawing(name, "20Gi"));
+    let counters = ResourceSlice {
+        name: "counters".into(),
+        terms: testing::card("40Gi"),
+        ..testing::slice(Vec::new())
+    };
+    let mut slices = vec![counters, testing::slice(halves.to_vec())];
+    for slice in &mut slices {
+        slice.pool.slice_count = 2;
+    }
     let mut snapshot = Snapshot {
         nodes: vec![testing::node("node-7")],
         replica_sets: vec![ReplicaSet(testing::workload("train-6d", 5))],
-        classes: vec![DeviceClass {
-            name: "gpu".into(),
-            expressions: vec!["device.driver == 'gpu.example.com'".to_owned()],
-            extended_resource: None,
-        }],
-        slices: slices(),
+        classes: vec![testing::gpu_class()],
+        slices,
         ..Snapshot::default()
     };
     for (pod, device) in pods.into_iter().zip(["gpu-0", "gpu-1"]) {
-        let mut claim = testing::claim(&pod);
-        claim.spec = Some(one().into());
+        let mut claim = testing::claim_in_use(&pod);
+        claim.spec = Some(testing::asks(testing::terms("gpu", Vec::new())).into());
         claim.allocation.as_mut().unwrap().results[0].device = testing::device(device);
-        claim.reserved_for.push(ConsumerReference {
-            api_group: "".into(),
-            resource: "pods".into(),
-            name: pod.name.name.clone(),
-            uid: pod.uid.clone(),
-        });
-        claim.controller = Some(crate::model::Controller {
-            api_version: "v1".into(),
-            kind: "Pod".into(),
-            name: pod.name.name.to_string().as_str().into(),
-            uid: pod.uid.clone(),
-        });
-        let claims = vec![PodClaim {
-            name: "gpu".into(),
-            source: crate::model::ClaimSource::Template {
-                template: "gpu".into(),
-                generated: Some(claim.name.name.clone()),
-            },
-        }];
+        claim.controller = Some(testing::owner(&pod));
+        let claims = testing::generated(&claim);
         snapshot.claims.push(claim);
         snapshot.pods.push(testing::Pod {
             claims,
@@ -54,63 +39,6 @@ fn snapshot() -> Snapshot {
         });
     }
     snapshot
-}
-
-fn one() -> ClaimSpec {
-    ClaimSpec {
-        requests: vec![DeviceRequest {
-            name: "gpu".into(),
-            kind: RequestKind::Exactly(RequestTerms {
-                class: "gpu".into(),
-                expressions: Vec::new(),
-                amount: DeviceAmount::Exactly(1),
-                admin_access: false,
-                tolerations: Vec::new(),
-                capacity: std::collections::BTreeMap::new(),
-                is_more: false,
-            }),
-        }],
-        constraints: Vec::new(),
-    }
-}
-
-fn slices() -> Vec<ResourceSlice> {
-    let memory = |much: &str| std::collections::BTreeMap::from([("memory".into(), much.into())]);
-    let device = |name: &str| Device {
-        terms: Some(Box::new(DeviceTerms {
-            consumes: vec![CounterUse {
-                set: "card".into(),
-                counters: memory("20Gi"),
-                has_groups: false,
-            }],
-            ..DeviceTerms::default()
-        })),
-        ..testing::published(name, &[])
-    };
-    let slice = |name: &str, devices, terms| ResourceSlice {
-        name: name.into(),
-        driver: "gpu.example.com".into(),
-        pool: Pool {
-            name: "node-7".into(),
-            generation: 1,
-            slice_count: 2,
-        },
-        nodes: SliceNodes::One("node-7".into()),
-        devices,
-        terms,
-    };
-    let card = CounterSet {
-        name: "card".into(),
-        counters: memory("40Gi"),
-    };
-    let terms = SliceTerms {
-        counters: vec![card],
-        ..SliceTerms::default()
-    };
-    vec![
-        slice("counters", Vec::new(), Some(Box::new(terms))),
-        slice("devices", ["gpu-0", "gpu-1"].map(device).to_vec(), None),
-    ]
 }
 
 fn report(snapshot: Snapshot, unread: &[Kind], guards: &[&str]) -> ImpactReport {
@@ -261,139 +189,4 @@ fn what_every_answer_needs_is_named_by_its_own_gap() {
         let missing: Vec<&str> = missing(&report).iter().map(|(what, _)| *what).collect();
         assert_eq!(missing, [kind.plural()]);
     }
-}
-
-#[test]
-fn what_may_not_be_read_is_told_as_whoever_tried_tells_it() {
-    let mut reading = testing::reading();
-    reading.snapshot = alone(OF_DRIVER);
-    reading.gaps = vec![Gap::of_replacements("eve may not list nodes")];
-    let report = report_of(&reading, &GUARDS);
-    assert_eq!(tripped(&report), [true, true]);
-    assert_eq!(codes(&report), [""; 0]);
-    assert_eq!(
-        missing(&report),
-        [(
-            "replacements",
-            "eve may not list nodes: it is unknown whether claims can be reallocated"
-        )]
-    );
-    assert_eq!(
-        report.assessment.guards[0].missing.as_deref(),
-        Some("replacements")
-    );
-}
-
-#[test]
-fn without_permission_to_list_nodes_it_is_unknown_whether_claims_can_be_reallocated() {
-    let mut reading = testing::reading();
-    reading.snapshot = alone(OF_DRIVER);
-    reading.known.remove(&Kind::Node);
-    reading.gaps = vec![Gap::of(Kind::Node, "cannot list nodes: denied")];
-    let report = report_of(&reading, &GUARDS);
-    assert_eq!(
-        missing(&report),
-        [
-            (
-                "nodes",
-                "cannot list nodes: denied: it is unknown whether the nodes of the pods are ready"
-            ),
-            (
-                "replacements",
-                "cannot list nodes: denied: it is unknown whether claims can be reallocated"
-            ),
-        ]
-    );
-    let summary = report.summary_lines().join("\n");
-    assert!(
-        summary.contains("it is unknown whether claims can be reallocated"),
-        "{summary}"
-    );
-}
-
-#[test]
-fn what_nobody_can_say_is_named_and_is_no_no() {
-    let mut gone = snapshot();
-    gone.classes.clear();
-    let mut fails = snapshot();
-    fails.classes[0].expressions =
-        vec!["device.attributes['gpu.example.com'].model == 'a'".to_owned()];
-    let mut unfinished = snapshot();
-    unfinished.slices.push(ResourceSlice {
-        name: "late".into(),
-        pool: Pool {
-            name: "node-8".into(),
-            generation: 1,
-            slice_count: 2,
-        },
-        ..unfinished.slices[1].clone()
-    });
-    for (snapshot, why) in [
-        (gone, "DeviceClass gpu not found"),
-        (fails, "no such key"),
-        (
-            unfinished,
-            "pool gpu.example.com/node-8 is incomplete, and the scheduler skips it",
-        ),
-    ] {
-        let report = report(snapshot, &[], &GUARDS);
-        assert_eq!(codes(&report), [""; 0], "{why}");
-        assert_eq!(tripped(&report), [true, true], "{why}");
-        let claim = &report.assessment.replacements.claims[0];
-        assert_eq!(claim.placeable, None, "{why}");
-        assert!(claim.unknown[0].contains(why), "{:?}", claim.unknown);
-        let is_open = report
-            .assessment
-            .totals
-            .available_device_count
-            .most()
-            .is_none();
-        assert_eq!(is_open, why.starts_with("pool"), "{why}");
-        let [("replacements", told)] = missing(&report)[..] else {
-            panic!("{why}: {:?}", missing(&report));
-        };
-        assert!(
-            told.contains(why) && told.contains("(claim team-a/train-0-gpu)"),
-            "{told}"
-        );
-    }
-}
-
-#[test]
-fn where_nobody_is_evicted_nothing_is_missing() {
-    let mut reading = testing::reading();
-    reading.snapshot = alone(OF_DRIVER);
-    reading.snapshot.pods.clear();
-    reading.snapshot.claims[0].reserved_for.clear();
-    reading.gaps = vec![Gap::of_replacements("eve may not list nodes")];
-    let report = report_of(&reading, &["devices.available<1"]);
-    assert_eq!(missing(&report), []);
-    assert_eq!(tripped(&report), [true]);
-    assert_eq!(
-        report.assessment.guards[0].missing.as_deref(),
-        Some("device classes, nodes, or results of expressions")
-    );
-}
-
-#[test]
-fn a_shared_device_that_others_keep_is_told_to_those_who_leave() {
-    let mut snapshot = snapshot();
-    for claim in &mut snapshot.claims {
-        let share = claim.name.name.to_string();
-        let result = &mut claim.allocation.as_mut().unwrap().results[0];
-        result.device = testing::device("gpu-0");
-        result.share_id = Some(share);
-    }
-    let stays = &mut snapshot.claims[1].allocation.as_mut().unwrap().results[0];
-    stays.tolerations = vec![Toleration {
-        key: String::new(),
-        operator: Operator::Exists,
-        value: String::new(),
-        effect: Some(Effect::NoExecute),
-        seconds: None,
-    }];
-    let report = report(snapshot, &[], &[]);
-    let mut pods = report.affected_pods.iter();
-    let leaves = pods.find(|pod| pod.name == "train-0").unwrap();
-    assert!(leaves.hazards.contains(&Hazard::SiblingInUse));
 }

@@ -237,25 +237,4 @@ mod tests {
         pods.extend(vec![(100, 0); 8]);
         assert_eq!(gone_in(&pods), Some(100));
     }
-
-    #[test]
-    fn a_chart_shows_each_moment_or_spans_of_many_and_the_end_only_if_it_is_known() {
-        let mut few = report(&[(0, 1), (-3, 1), (90, 30)]);
-        let picture = |report: &ImpactReport| Timeline::of(report).unwrap().pictures().remove(0);
-        let moments = picture(&few).moments;
-        let moments = moments
-            .iter()
-            .map(|it| (it.seconds, &*it.when, it.number, &*it.what));
-        let expected = [(0, "now", 2, "2 pods"), (90, "+1m30s", 1, "1 pod")];
-        assert_eq!(moments.collect::<Vec<_>>(), expected);
-        let end = (120, "+2m: the last pod is gone".to_owned());
-        assert_eq!(picture(&few).end, Some(end));
-        let pods = &mut few.assessment.totals.evicted_pod_count;
-        *pods = pods.or_more().into();
-        assert!(picture(&few).end.is_none() && picture(&few).note.contains("incomplete"));
-        let many: Vec<(i64, i64)> = (0..100).map(|seconds| (seconds * 10, 1)).collect();
-        let moments = picture(&report(&many)).moments;
-        let all: usize = moments.iter().map(|it| it.number).sum();
-        assert_eq!((moments.len(), all), (MOMENTS, 100));
-    }
 }

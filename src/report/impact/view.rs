@@ -456,32 +456,4 @@ mod tests {
             .find(|pod| pod.name == "train-0");
         assert_eq!(pod.unwrap().budget_names, ["another", "budget"]);
     }
-
-    #[test]
-    fn budgets_that_were_not_read_are_told_where_somebody_is_evicted() {
-        let mut example = Example::new();
-        example
-            .reading
-            .known
-            .remove(&crate::model::Kind::PodDisruptionBudget);
-        let gaps = |report: &ImpactReport| {
-            let gaps = report.incomplete.iter();
-            gaps.filter(|gap| gap.missing == "poddisruptionbudgets")
-                .count()
-        };
-        assert_eq!(gaps(&example.report()), 1);
-        let violated = example.report().assessment.totals.violated_budget_count;
-        assert_eq!((violated.exact(), violated.least()), (None, 0));
-        example.proposed.taint.effect = "NoSchedule".into();
-        let mut impact = example.impact();
-        impact.pods.clear();
-        let semantics = testing::semantics(37);
-        let basis = crate::assess::Basis::new(&example.reading, &semantics, testing::now());
-        let empty = ImpactReport::new(&impact, &basis, &crate::assess::Limits::default());
-        assert_eq!(gaps(&empty), 0);
-        assert_eq!(
-            empty.assessment.totals.violated_budget_count.exact(),
-            Some(0)
-        );
-    }
 }

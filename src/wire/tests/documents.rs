@@ -85,24 +85,6 @@ fn a_kind_that_only_ends_in_list_is_an_object() {
 }
 
 #[test]
-fn error_in_a_later_document_names_its_object() {
-    let pod = format!(r#"{{"apiVersion":"v1","kind":"Pod",{POD}}}"#);
-    let bad = pod
-        .replace(r#""spec":{"#, r#""spec":{"priority":[],"#)
-        .replace("train-0", "train-1");
-    for error in [
-        json(&format!("{pod}{bad}")),
-        yaml(&format!("{pod}\n---\n{bad}")),
-    ] {
-        let text = error.expect_err("malformed").to_string();
-        assert!(
-            text.starts_with("Pod ml/train-1: spec.priority: "),
-            "{text}"
-        );
-    }
-}
-
-#[test]
 fn deletions_show_when_the_objects_were_read() {
     let with = |times: &str| {
         let text = format!(r#"{{"apiVersion":"v1","kind":"Pod",{POD}}}"#);

@@ -367,19 +367,10 @@ prop_compose! {
     }
 }
 
-fn class() -> impl Strategy<Value = DeviceClass> {
-    (of(metadata()), selectors(), text()).prop_map(
-        |(metadata, selectors, extended_resource_name)| {
-            let spec = DeviceClassSpec {
-                selectors,
-                extended_resource_name,
-            };
-            DeviceClass {
-                metadata,
-                spec: Some(spec),
-            }
-        },
-    )
+prop_compose! {
+    fn class()(metadata in of(metadata()), selectors in selectors(), extended_resource_name in text()) -> DeviceClass {
+        DeviceClass { metadata, spec: Some(DeviceClassSpec { selectors, extended_resource_name }) }
+    }
 }
 
 /// An object of any kind that servers send as protobuf.

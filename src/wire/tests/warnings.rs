@@ -177,13 +177,3 @@ fn attribute_of_an_unknown_type_is_kept() {
         ]
     );
 }
-
-#[test]
-fn pods_without_claims_are_counted_but_not_kept() {
-    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "b", "uid": "1"}, "spec": {}});
-    let mut documents = Documents::new();
-    documents.decode_json(&pod.to_string()).expect("a pod");
-    let decoded = documents.finish();
-    assert!(decoded.items.is_empty());
-    assert_eq!(decoded.found.values().sum::<usize>(), 1);
-}

@@ -8,7 +8,6 @@ use crate::case::{Case, Family, OwnerSpec, ReservationSpec, START, TaintSpec, To
 
 /// One cluster among many on the same server: its names begin with a prefix.
 pub struct LiveCase {
-    pub prefix: String,
     pub rules: Vec<Value>,
     /// Everything but the rules.
     pub others: Vec<Value>,
@@ -39,11 +38,7 @@ impl LiveCase {
         for rule in &mut rules {
             fit_for_creation(rule, prefix, &pods);
         }
-        Self {
-            prefix: prefix.to_owned(),
-            rules,
-            others,
-        }
+        Self { rules, others }
     }
 }
 

@@ -12,35 +12,20 @@ const TAINT: &str = "example.com/broken:NoExecute";
 
 /// Failure policies of Jobs, with true if one eviction fails the Job for good.
 fn jobs() -> Vec<(&'static str, Value, bool)> {
-    let on_disruption = |action: &str| {
-        json!({"rules": [{
-            "action": action,
-            "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}],
-        }]})
+    let limited = |limit: u32| json!({"backoffLimit": limit});
+    let ruled = |limit: u32, action: &str| {
+        let conditions = json!([{"type": "DisruptionTarget", "status": "True"}]);
+        let rules = json!([{"action": action, "onPodConditions": conditions}]);
+        json!({"backoffLimit": limit, "podFailurePolicy": {"rules": rules}})
     };
+    let indexed = |limit: u32| json!({"completionMode": "Indexed", "completions": 1, "backoffLimitPerIndex": limit});
     vec![
-        ("none-left", json!({"backoffLimit": 0}), true),
-        ("one-left", json!({"backoffLimit": 1}), false),
-        (
-            "ignored",
-            json!({"backoffLimit": 0, "podFailurePolicy": on_disruption("Ignore")}),
-            false,
-        ),
-        (
-            "forbidden",
-            json!({"backoffLimit": 6, "podFailurePolicy": on_disruption("FailJob")}),
-            true,
-        ),
-        (
-            "indexed",
-            json!({"completionMode": "Indexed", "completions": 1, "backoffLimitPerIndex": 0}),
-            true,
-        ),
-        (
-            "indexed-once",
-            json!({"completionMode": "Indexed", "completions": 1, "backoffLimitPerIndex": 1}),
-            false,
-        ),
+        ("none-left", limited(0), true),
+        ("one-left", limited(1), false),
+        ("ignored", ruled(0, "Ignore"), false),
+        ("forbidden", ruled(6, "FailJob"), true),
+        ("indexed", indexed(0), true),
+        ("indexed-once", indexed(1), false),
     ]
 }
 
@@ -78,15 +63,8 @@ fn name_of(pod: &Value) -> &str {
 
 /// True if the guard lets a change pass that taints all devices.
 fn passes(plane: &ControlPlane, driver: &str, guard: &str) -> bool {
-    let question = [
-        "add",
-        driver,
-        TAINT,
-        "--dry-run=client",
-        "--abort-if",
-        guard,
-    ];
-    let output = plane.plugin(&question);
+    let line = format!("add {driver} {TAINT} --dry-run=client --abort-if {guard}");
+    let output = plane.plugin(&line.split(' ').collect::<Vec<_>>());
     match output.status.code() {
         Some(0) => true,
         Some(4) => false,

@@ -1,14 +1,12 @@
 //! Is the engine's answer that of a real cluster?
 //!
-//! Random clusters are loaded into a real API server, many beside each other. The real controller writes the
-//! condition of every rule and deletes pods; the engine predicts both, from the server's objects. The number
-//! of compared clusters is printed.
+//! Random clusters are loaded into a real API server, many beside each other. The real controller deletes pods;
+//! the engine predicts which, from the server's objects. The number of compared clusters is printed.
 
 mod budgets;
 pub mod case;
 mod jobs;
 mod pending;
-mod scheduled;
 mod verdicts;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,22 +16,15 @@ use futures::{StreamExt, stream};
 use jiff::Timestamp;
 use proptest::strategy::{Strategy, ValueTree};
 use serde_json::Value;
-use verdicts::Words;
 
 use crate::case::{Family, any_case};
-use crate::harness::{
-    ControlPlane, DEADLINE, Reference, Variant, fresh_seed, random_suffix, say, wait_for,
-};
+use crate::harness::{ControlPlane, DEADLINE, Variant, fresh_seed, random_suffix, say, wait_for};
 use crate::oracle::run::runner;
 
-/// Clusters whose conditions are compared.
-const PREVIEWS: usize = 120;
 /// Clusters whose evictions are compared.
 const TIMELINES: usize = 120;
 /// Number of rules watched at a time.
 const WATCHED: usize = 16;
-/// Attempts for a rule whose preview may have been faster than the news of pods and claims.
-const ATTEMPTS: usize = 3;
 
 #[expect(
     clippy::disallowed_methods,
@@ -80,52 +71,15 @@ fn yaml(objects: &[Value]) -> String {
         .join("---\n")
 }
 
-#[tokio::test]
-async fn conditions_of_random_clusters_are_those_of_the_real_controller() {
-    let plane = eviction_controller_alone();
-    let (seed, cases) = any_cases(Family::Previews, PREVIEWS);
-    let others: Vec<Value> = cases.iter().flat_map(|case| case.others.clone()).collect();
-    plane.create(&others).await;
-    let mut rules: Vec<Value> = cases.iter().flat_map(|case| case.rules.clone()).collect();
-    let compared = rules.len();
-
-    for attempt in 1.. {
-        plane.create(&rules).await;
-        let theirs = conditions_of(plane, &rules).await;
-        let ours = verdicts::conditions(&verdicts::read(plane).await, now());
-        rules.retain(|rule| ours.get(&name(rule)) != theirs.get(&name(rule)));
-        let Some(rule) = rules.first() else {
-            break;
-        };
-        let rule_name = name(rule);
-        if attempt == ATTEMPTS {
-            let case = cases
-                .iter()
-                .find(|case| rule_name.starts_with(&format!("{}-", case.prefix)))
-                .expect("every rule is of a cluster");
-            panic!(
-                "seed {seed}: {rule_name}\nours:   {:?}\ntheirs: {:?}\n{}",
-                ours.get(&rule_name),
-                theirs.get(&rule_name),
-                yaml(&[case.others.as_slice(), &case.rules].concat())
-            );
-        }
-        for rule in &rules {
-            plane.delete(&Reference::rule(&name(rule))).await;
-        }
-    }
-    say(&format!(
-        "cluster: the conditions of {compared} rules in {PREVIEWS} live clusters of seed {seed} agree with the controller's"
-    ));
-}
-
-async fn conditions_of(plane: &ControlPlane, rules: &[Value]) -> BTreeMap<String, Words> {
+/// Waits until the controller has written the condition of every rule.
+async fn observed(plane: &ControlPlane, rules: &[Value]) {
     let work = rules.iter().map(name).map(|name| async move {
-        let condition = plane.rule_condition(&name).await;
-        let part = |field: &str| condition[field].as_str().unwrap_or_default().to_owned();
-        (name, [part("status"), part("reason"), part("message")])
+        plane.rule_condition(&name).await;
     });
-    stream::iter(work).buffer_unordered(WATCHED).collect().await
+    stream::iter(work)
+        .buffer_unordered(WATCHED)
+        .collect::<()>()
+        .await;
 }
 
 #[tokio::test]
@@ -161,7 +115,7 @@ async fn evictions_in_random_clusters_are_those_of_the_real_controller() {
     )
     .await;
     // The objects of a rule have been evaluated when its condition is there.
-    conditions_of(plane, &rules).await;
+    observed(plane, &rules).await;
 
     let present = pods(plane).await;
     let evicted: BTreeSet<String> = all

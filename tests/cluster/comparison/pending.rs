@@ -253,14 +253,8 @@ async fn compare(plane: &ControlPlane, world: &World, part: &str) -> Told {
 
 async fn explained(plane: &ControlPlane, world: &World) -> Value {
     let mut command = plane.command(PLUGIN);
-    command.args([
-        "explain",
-        "pod/waiting",
-        "-n",
-        &world.namespace,
-        "-o",
-        "json",
-    ]);
+    let line = format!("explain pod/waiting -n {} -o json", world.namespace);
+    command.args(line.split(' '));
     let output = tokio::task::spawn_blocking(move || command.output()).await;
     let output = output.expect("it ends").expect("the plugin can be run");
     let answer = crate::harness::text(&output);

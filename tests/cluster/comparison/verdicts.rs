@@ -1,6 +1,6 @@
 //! Verdicts of this project on a cluster that a real control plane has.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,8 +9,8 @@ use kubectl_devicetaint::cluster::{
     self, ApiClient, Connection, ConnectionOptions, Environment, FileSource, Limits, ServedKinds,
     Silent,
 };
-use kubectl_devicetaint::engine::{Condition, Origin, ProposedTaint, Semantics, preview};
-use kubectl_devicetaint::model::{DeviceSelector, Effect, Minor, Reading, Snapshot, Taint};
+use kubectl_devicetaint::engine::{Origin, ProposedTaint, Semantics, preview};
+use kubectl_devicetaint::model::{DeviceSelector, Effect, Minor, Reading, Taint};
 use serde_json::{Value, json};
 
 use crate::harness::{ControlPlane, VERSION};
@@ -21,20 +21,7 @@ pub fn semantics() -> Semantics {
     Semantics::of(release).expect("a known release")
 }
 
-/// Status, reason and message of a condition.
-pub type Words = [String; 3];
-
-/// The whole server, read as the live commands read it.
-pub async fn read(plane: &ControlPlane) -> Snapshot {
-    let (client, served) = connect(plane).await;
-    let reading = cluster::read_for_preview(&client, &served, cluster::Detail::Names, |_| true)
-        .await
-        .expect("everything can be read");
-    assert_eq!(reading.gaps, [], "the administrator may read everything");
-    reading.snapshot
-}
-
-/// As [`read`], with the budgets.
+/// The whole server with its budgets, read as the live commands read it.
 pub async fn reading_with_budgets(plane: &ControlPlane) -> Reading {
     let (client, served) = connect(plane).await;
     let reading = cluster::read_devices(&client, &served, cluster::Detail::Names).await;
@@ -60,37 +47,6 @@ async fn connect(plane: &ControlPlane) -> (ApiClient, ServedKinds) {
         .await
         .expect("the server answers");
     (client, served)
-}
-
-/// The condition of each rule, by name, as if each was alone.
-pub fn conditions(snapshot: &Snapshot, now: Timestamp) -> BTreeMap<String, Words> {
-    let proposed: Vec<ProposedTaint> = snapshot
-        .rules
-        .iter()
-        .map(|rule| ProposedTaint {
-            rule: Some(rule.name.clone()),
-            selector: rule.selector.clone(),
-            taint: Taint {
-                effect: Effect::NoExecute,
-                ..rule.taint.clone()
-            },
-        })
-        .collect();
-    let impact = preview(snapshot, &proposed, now, &semantics());
-    snapshot
-        .rules
-        .iter()
-        .zip(&impact.rules)
-        .map(|(rule, impact)| {
-            let condition = Condition::of(&rule.taint.effect, &impact.counts, 0);
-            let words = [
-                condition.status.to_string(),
-                condition.reason.to_string(),
-                condition.message,
-            ];
-            (rule.name.to_string(), words)
-        })
-        .collect()
 }
 
 /// The pods that are deleted at `now`, by namespace and name, read from the objects as `--from` reads

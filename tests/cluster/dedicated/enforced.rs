@@ -6,7 +6,7 @@ use super::stage::{
     ADMISSION, allocated, claim, dedicate, end, kubectl, lets_in, plane, policies, refuses,
     serving, stage, stage_alone, unschedulable, user, waiting_pod,
 };
-use crate::harness::{DEADLINE, Proxy, Reference, wait_for};
+use crate::harness::{Proxy, Reference};
 
 #[tokio::test]
 async fn a_claim_of_the_group_gets_a_dedicated_device_and_anothers_does_not() {
@@ -122,37 +122,6 @@ async fn an_ordinary_user_of_another_namespace_cannot_tolerate_the_taint() {
             (result, _) => panic!("{object:#}: {result:?}"),
         }
     }
-    end(&world, &group);
-}
-
-#[tokio::test]
-async fn claims_that_are_made_from_templates_of_the_group_get_the_toleration() {
-    let (world, _shared) = stage().await;
-    let group = world.namespace.clone();
-    let mut template = claim(&world, &group, "template", Value::Null);
-    template["spec"] = json!({"spec": template["spec"]});
-    template["kind"] = json!("ResourceClaimTemplate");
-    // Also of those that were there before.
-    plane().create(&[template]).await;
-    dedicate(&world, "GPU0", &format!("--to {group}"));
-    let mut pod = crate::harness::objects::pod(&group, "made", "none");
-    pod["spec"]["resourceClaims"] =
-        json!([{"name": "device", "resourceClaimTemplateName": "template"}]);
-    plane().create(&[pod]).await;
-    let name = wait_for("a claim is made from the template", DEADLINE, async || {
-        let pod = plane().get(&Reference::pod(&group, "made")).await?;
-        let name = &pod["status"]["resourceClaimStatuses"][0]["resourceClaimName"];
-        Some(name.as_str()?.to_owned())
-    })
-    .await;
-    let made = plane()
-        .get(&Reference::claim(&group, &name))
-        .await
-        .expect("a claim");
-    assert_eq!(
-        made["spec"]["devices"]["requests"][0]["exactly"]["tolerations"],
-        json!([{"key": "devicetaint.dev/dedicated", "operator": "Equal", "value": group, "effect": "NoSchedule"}])
-    );
     end(&world, &group);
 }
 

@@ -44,58 +44,6 @@ fn a_dedication_that_was_made_meanwhile_is_found_by_the_last_look() {
 }
 
 #[tokio::test]
-async fn without_a_permission_that_is_needed_later_nothing_is_created() {
-    let (world, _shared) = stage().await;
-    let group = world.namespace.clone();
-    let line = format!("dedicate GPU0 --to {group} --yes");
-    // The user may create some of the policies; all other permissions are those of `campaign::roles`.
-    let of = |group: &str, resources: &[&str], verbs: &[&str]| json!({"apiGroups": [group], "resources": resources, "verbs": verbs});
-    let mutating = [
-        "mutatingadmissionpolicies",
-        "mutatingadmissionpolicybindings",
-    ];
-    let mut rights = ["", "apps", "resource.k8s.io"]
-        .map(|group| of(group, &["*"], &["*"]))
-        .to_vec();
-    rights.push(of(ADMISSION, &["*"], &["get", "list"]));
-    rights.push(of(ADMISSION, &mutating, &["create", "patch"]));
-    let user = plane().kubeconfig_for(&rights).await.kubeconfig;
-    let run = world.run(&format!("{line} --kubeconfig {}", user.display()));
-    let run = run.ended(1).saying("validatingadmissionpolicies");
-    let run = run.saying("nothing was changed");
-    assert!(run.stdout.is_empty(), "{run:#?}");
-    is_untouched(&world).await;
-    world.run(&format!("dedicate GPU0 --to {group}")).ended(4);
-    is_untouched(&world).await;
-}
-
-#[tokio::test]
-async fn fields_of_other_programs_in_a_policy_are_refused() {
-    let (world, _shared) = stage().await;
-    let group = world.namespace.clone();
-    dedicate(&world, "GPU0", &format!("--to {group}"));
-    let policy = Reference::cluster(
-        &format!("{ADMISSION}/v1"),
-        "ValidatingAdmissionPolicy",
-        &format!("dedicated-{group}"),
-    );
-    let line = format!("dedicate GPU0 --to {group} --yes");
-    for (patch, code) in [
-        // Set by another program, it is a conflict; added, it stays when the rest is applied.
-        (json!({"failurePolicy": "Ignore"}), 1),
-        (
-            json!({"failurePolicy": "Fail", "matchConditions": [{"name": "never", "expression": "false"}]}),
-            4,
-        ),
-    ] {
-        plane().patch(&policy, &json!({"spec": patch})).await;
-        let run = world.run(&line).ended(code).saying("nothing was changed");
-        assert!(run.stdout.is_empty(), "{run:#?}");
-    }
-    end(&world, &group);
-}
-
-#[tokio::test]
 async fn a_dedication_is_ended_after_a_confirmation_by_who_may_do_all_of_it() {
     let (world, _shared) = stage().await;
     let group = world.namespace.clone();

@@ -81,11 +81,6 @@ impl Variant {
         }
     }
 
-    /// Slices and claims are served, rules are not.
-    pub fn without_rules() -> Self {
-        Self::serving("v1,-v1/devicetaintrules")
-    }
-
     /// Rules are served but nothing reacts to them: the gate `DRADeviceTaintRules` is off. Taints in
     /// slices still count.
     pub fn rules_ignored() -> Self {

@@ -30,19 +30,8 @@ const HASH: &str = "7d4b9c6f5";
 const PODS: usize = 10;
 pub(super) const RUNS: usize = 9;
 
-/// A command, and its limits: as a multiple of curl's time, and in megabytes.
-struct Target {
-    name: &'static str,
-    words: Vec<String>,
-    most: Option<(f64, f64)>,
-}
-
-impl Target {
-    fn new(name: &'static str, words: &[&str], most: Option<(f64, f64)>) -> Self {
-        let words = words.iter().map(|word| (*word).to_owned()).collect();
-        Self { name, words, most }
-    }
-}
+/// A command, its words, and its limits: as a multiple of curl's time, and in megabytes.
+type Target = (&'static str, String, Option<(f64, f64)>);
 
 #[tokio::test]
 #[ignore = "a measurement of minutes: benches/live.sh"]
@@ -50,7 +39,7 @@ async fn measure() {
     let plugin = plugin();
     let plane = ControlPlane::start(&Variant::serving("v1"));
     let started = Instant::now();
-    load(&plane).await;
+    load_nodes(&plane, NODES).await;
     say(&format!("loaded in {} s", started.elapsed().as_secs()));
     say(
         "| command | plugin, s | curl, s | ratio | at most | memory, MB | without files, MB | at most |",
@@ -61,26 +50,19 @@ async fn measure() {
     }
 }
 
-fn targets() -> Vec<Target> {
+fn targets() -> [Target; 6] {
     let device = format!("{DRIVER}/node-0007/gpu-0");
-    let pod = format!("pod/{}/train-56", namespace(56));
-    vec![
-        Target::new(
-            "preview of one device",
-            &["preview", &device],
-            Some((1.15, 24.0)),
-        ),
-        Target::new(
-            "preview of the driver",
-            &["preview", DRIVER],
-            Some((1.15, 50.0)),
-        ),
-        Target::new("devices", &["devices"], None),
-        Target::new("list", &["list"], None),
-        Target::new("explain of a pod", &["explain", &pod], None),
-        Target::new(
+    let pod = format!("explain pod/{}/train-56", namespace(56));
+    let (one, all) = (format!("preview {device}"), format!("preview {DRIVER}"));
+    [
+        ("preview of one device", one, Some((1.15, 24.0))),
+        ("preview of the driver", all, Some((1.15, 50.0))),
+        ("devices", "devices".to_owned(), None),
+        ("list", "list".to_owned(), None),
+        ("explain of a pod", pod, None),
+        (
             "explain of a device",
-            &["explain", &format!("device/{device}")],
+            format!("explain device/{device}"),
             None,
         ),
     ]
@@ -94,10 +76,10 @@ pub(crate) fn plugin() -> PathBuf {
     plugin
 }
 
-fn compare(plane: &ControlPlane, plugin: &Path, target: &Target) {
+fn compare(plane: &ControlPlane, plugin: &Path, (name, line, most): &Target) {
     let run = |more: &[&str]| {
         let mut command = plane.command(plugin);
-        command.args(&target.words).args(["-o", "json"]);
+        command.args(line.split(' ')).args(["-o", "json"]);
         command.args(more);
         command
     };
@@ -112,13 +94,12 @@ fn compare(plane: &ControlPlane, plugin: &Path, target: &Target) {
         let (took, _) = measured(&mut curl(plane, &urls));
         curl_fastest = curl_fastest.min(took);
     }
-    let (ratio, megabytes) = target.most.map_or_else(
+    let (ratio, megabytes) = most.map_or_else(
         || ("–".to_owned(), "–".to_owned()),
         |(ratio, megabytes)| (format!("{ratio:.2}"), format!("{megabytes:.0}")),
     );
     say(&format!(
-        "| {} | {:.3} | {:.3} | {:.2} | {ratio} | {largest:.1} | {largest_own:.1} | {megabytes} |",
-        target.name,
+        "| {name} | {:.3} | {:.3} | {:.2} | {ratio} | {largest:.1} | {largest_own:.1} | {megabytes} |",
         fastest.as_secs_f64(),
         curl_fastest.as_secs_f64(),
         fastest.as_secs_f64() / curl_fastest.as_secs_f64(),
@@ -198,11 +179,6 @@ fn measured_apart(command: &mut Command) -> (Duration, f64, f64) {
         }
         thread::sleep(Duration::from_millis(2));
     }
-}
-
-/// Creates everything.
-pub(super) async fn load(plane: &ControlPlane) {
-    load_nodes(plane, NODES).await;
 }
 
 /// Creates everything of so many nodes.
@@ -294,11 +270,6 @@ fn workload_name(kind: &str, number: usize) -> String {
 /// The namespace of the object of this number.
 pub(super) fn namespace(number: usize) -> String {
     format!("team-{:02}", number % NAMESPACES)
-}
-
-/// The places of devices that a pod holds.
-pub(super) fn places() -> impl Iterator<Item = usize> {
-    (0..NODES * DEVICES).filter(|place| place % 10 < HELD)
 }
 
 /// Everything of one node.

@@ -101,16 +101,11 @@ impl<'a> Bench<'a> {
     }
 
     /// Deletes the pod with these arguments of kubectl, if it is there.
-    pub(super) fn delete_pod(&self, name: &str, how: &[&str]) {
-        let arguments = [
-            "delete",
-            "pod",
-            name,
-            "-n",
-            &self.namespace,
-            "--ignore-not-found",
-        ];
-        text(&self.plane.kubectl(&[&arguments, how].concat()));
+    pub(super) fn delete_pod(&self, name: &str, how: &str) {
+        let namespace = &self.namespace;
+        let line = format!("delete pod {name} -n {namespace} --ignore-not-found {how}");
+        let arguments: Vec<&str> = line.split(' ').collect();
+        text(&self.plane.kubectl(&arguments));
     }
 
     /// Waits until the pod is gone, the driver holds nothing, and the node can be used.
@@ -136,6 +131,12 @@ impl<'a> Bench<'a> {
         let mut held = self.node.prepared();
         held.retain(|claim| claim.namespace == self.namespace);
         held
+    }
+
+    /// The device of a claim of the node.
+    pub(super) fn device_of(&self, claim: &Prepared) -> String {
+        let (driver, pool) = (self.node.driver(), self.node.name());
+        format!("{driver}/{pool}/{}", claim.devices[0])
     }
 
     /// Remaining pods of the rule, by `describe`.
@@ -187,18 +188,8 @@ impl<'a> Bench<'a> {
 
 /// Result of a wait for the evictions of `rule`, and the remaining pods.
 pub(super) fn wait(plane: &ControlPlane, rule: &str, timeout: &str) -> (Option<i32>, Vec<Value>) {
-    let output = plane.plugin(&[
-        "wait",
-        rule,
-        "--for",
-        "evicted",
-        "--settle",
-        "0s",
-        "--timeout",
-        timeout,
-        "-o",
-        "json",
-    ]);
+    let line = format!("wait {rule} --for evicted --settle 0s --timeout {timeout} -o json");
+    let output = plane.plugin(&line.split(' ').collect::<Vec<_>>());
     let told: Value = serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)));
     let left = told["blockers"].as_array().cloned().unwrap_or_default();

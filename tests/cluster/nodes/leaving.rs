@@ -6,7 +6,7 @@ use std::{panic, thread};
 use serde_json::{Value, json};
 
 use super::bench::{Bench, plane, wait};
-use crate::harness::{ControlPlane, DEADLINE, block_on, say, text, wait_for};
+use crate::harness::{ControlPlane, DEADLINE, block_on, say, wait_for};
 
 const POD: &str = "train-0";
 /// Advice about a driver.
@@ -21,7 +21,7 @@ struct Row {
     before: &'static [&'static str],
     /// Changes to the pod.
     pod: fn(&mut Value),
-    /// Reason that keeps the pod, in `describe`, `wait` and `escalate --wait`.
+    /// Reason that keeps the pod, in `describe` and `wait`.
     reason: &'static str,
     /// Words of the final message.
     words: &'static [&'static str],
@@ -131,9 +131,6 @@ fn show(plane: &ControlPlane, row: &Row) {
         bench.node.tell(command);
     }
     bench.evict();
-    if row.published == Some(false) {
-        is_seen_to_go(&bench, row);
-    }
     let left = bench.wait_for_reason(row.reason);
     say(&format!("{}: {}", row.name, left["message"]));
     assert_eq!(left["name"], POD);
@@ -172,22 +169,6 @@ fn show(plane: &ControlPlane, row: &Row) {
     }
 }
 
-/// A wait during which the driver's slices are deleted, half a minute after it has gone, reports the time. On
-/// a busy machine they may be deleted before the wait begins, or the kubelet may take longer.
-fn is_seen_to_go(bench: &Bench<'_>, row: &Row) {
-    let slices = text(
-        &bench
-            .plane
-            .kubectl(&["get", "resourceslices", "-o", "name"]),
-    );
-    let published = slices.contains(bench.node.name());
-    let (status, left) = bench.wait(if published { "75s" } else { "2s" });
-    assert_eq!(status, Some(5), "{}", row.name);
-    let message = left[0]["message"].as_str().unwrap_or_default();
-    let since = message.contains("which has published no devices on the node for at least ");
-    assert!(since || !published, "{}: {left:?}", row.name);
-}
-
 fn is_said(row: &Row, who: &str, said: &str) {
     for words in row.words {
         assert!(said.contains(words), "{}: {who}: {said}", row.name);
@@ -211,25 +192,9 @@ fn is_not_done(bench: &Bench<'_>, row: &Row) {
     let pod = pod.unwrap_or_else(|| panic!("{}: {left:?}", row.name));
     assert_eq!(pod["reason"], row.reason, "{}: {pod}", row.name);
     is_said(row, "wait", &pod["message"].to_string());
-    let escalated = "--to NoExecute --yes --wait --timeout 11s";
-    let arguments = ["escalate", &bench.rule].into_iter();
-    let arguments: Vec<&str> = arguments.chain(escalated.split(' ')).collect();
-    let escalated = bench.plugin(&arguments);
-    let said = String::from_utf8_lossy(&escalated.stderr).into_owned();
-    assert_eq!(escalated.status.code(), Some(5), "{}: {said}", row.name);
-    is_said(row, "escalate", &said);
-    let listed = text(&bench.plugin(&["list", &bench.rule, "-o", "json"]));
-    let terminating = "\"terminatingPodCount\": 1";
-    assert!(listed.contains(terminating), "{}: {listed}", row.name);
-    let condition = block_on(bench.plane.rule_condition(&bench.rule));
-    say(&format!(
-        "{}: the rule says {} {}",
-        row.name, condition["status"], condition["message"]
-    ));
     let held = bench.held();
     assert_eq!(held.len(), 1, "{}: the driver holds a device", row.name);
-    let (driver, pool) = (bench.node.driver(), bench.node.name());
-    let device = format!("{driver}/{pool}/{}", held[0].devices[0]);
+    let device = bench.device_of(&held[0]);
     assert!(
         !bench.free().contains(&device),
         "{}: {device} is called free",

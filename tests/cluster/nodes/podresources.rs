@@ -9,11 +9,7 @@ use std::{
 use serde_json::{Value, json};
 
 use super::bench::{Bench, plane};
-use crate::harness::{
-    DEADLINE, Reference, block_on,
-    objects::{allocation, claim},
-    text, wait_for,
-};
+use crate::harness::{DEADLINE, block_on, wait_for};
 
 /// Output of the plugin, asked over the node's own socket.
 pub(super) fn asked(bench: &Bench<'_>, arguments: &[&str]) -> Output {
@@ -107,12 +103,7 @@ fn a_real_kubelet_says_what_is_in_use_and_what_is_safe_to_pull() {
     bench.run_pod("train", shared);
     let listed = data(&asked(&bench, &["list"]));
     let held = bench.held();
-    let device = format!(
-        "{}/{}/{}",
-        bench.node.driver(),
-        bench.node.name(),
-        held[0].devices[0]
-    );
+    let device = bench.device_of(&held[0]);
     let both = ["beside", "main"].map(|name| (name.to_owned(), device.clone()));
     assert_eq!(containers(&listed, "train"), both);
     let claim = format!("{}/{}", bench.namespace, held[0].name);
@@ -216,101 +207,4 @@ fn is_seen_while_it_is_stuck(bench: &mut Bench<'_>) {
         asked(bench, &question).status.code() == Some(0)
     });
     assert_eq!(bench.held(), []);
-}
-
-/// Reasons against pulling the device that is called `name`.
-fn codes_of(bench: &Bench<'_>, name: &str) -> Vec<String> {
-    let device = format!("{}/{}/{name}", bench.node.driver(), bench.node.name());
-    let (_, devices) = check(bench);
-    let mut of_it = devices.into_iter().filter(|(known, _)| *known == device);
-    of_it.next().map_or_else(Vec::new, |(_, codes)| codes)
-}
-
-/// A pod that uses the claim called `shared`.
-fn of_shared(pod: &mut Value) {
-    pod["spec"]["resourceClaims"] = json!([{"name": "device", "resourceClaimName": "shared"}]);
-}
-
-#[test]
-fn where_the_kubelet_and_the_api_disagree_each_is_told() {
-    let Some(plane) = plane() else { return };
-    let mut bench = Bench::start(plane);
-    block_on(plane.create(&[claim(&bench.namespace, "elsewhere", bench.node.driver())]));
-    for pod in ["first", "second"] {
-        bench.run_pod(pod, of_shared);
-    }
-    let listed = data(&asked(&bench, &["list"]));
-    let of_first = containers(&listed, "first");
-    assert_eq!(
-        of_first,
-        containers(&listed, "second"),
-        "they share a claim"
-    );
-    assert_eq!(of_first.len(), 1, "{listed}");
-    let held = bench.held();
-    assert_eq!(held.len(), 1);
-    let (device, other) = (&held[0].devices[0], "gpu-3");
-    assert_ne!(device, other);
-    assert_eq!(codes_of(&bench, device), ["InUse", "InUse", "Claimed"]);
-    is_told_of_a_snapshot_too(&bench);
-
-    // The kubelet does not learn that the API forgets a pod.
-    let shared = Reference::claim(&bench.namespace, "shared");
-    let forgotten = json!({"reservedFor": null, "allocation": null});
-    block_on(plane.patch_status(&shared, &forgotten));
-    wait_until("the API calls the device free", || {
-        codes_of(&bench, device) == ["InUse", "InUse"]
-    });
-
-    // The reverse: a claim of a user that is no pod of this kubelet.
-    let mut status = allocation(bench.node.driver(), bench.node.name(), other);
-    let user = json!({"apiGroup": "example.com", "resource": "jobs", "name": "train", "uid": "u"});
-    status["reservedFor"] = json!([user]);
-    let elsewhere = Reference::claim(&bench.namespace, "elsewhere");
-    block_on(plane.patch_status(&elsewhere, &status));
-    wait_until("the API says that the other device is in use", || {
-        codes_of(&bench, other) == ["Claimed"]
-    });
-    is_vague_while_the_driver_says_nothing(&mut bench);
-}
-
-/// The driver does not answer the kubelet, which has noted a claim by then, and the pod is deleted by force:
-/// to the API all is free, and the driver's work on it is not known.
-fn is_vague_while_the_driver_says_nothing(bench: &mut Bench<'_>) {
-    bench.node.tell("freeze driver");
-    bench.create_pod("late", |_| {});
-    let noted = |bench: &Bench<'_>| {
-        let listed = data(&asked(bench, &["list"]));
-        let items = listed["items"].as_array().expect("devices");
-        let driver = json!(bench.node.driver());
-        let mut silent = items.iter().filter(|item| item["device"].is_null());
-        silent.any(|item| item["driver"] == driver)
-    };
-    wait_until("the kubelet has noted the claim", || noted(bench));
-    block_on(bench.plane.force_delete_pod(&bench.namespace, "late"));
-    let late = bench.pod("late");
-    wait_until("all devices may be held", || {
-        let (_, devices) = check(bench);
-        let is_held = |codes: &Vec<String>| codes.iter().any(|code| code == "MayBePrepared");
-        devices.len() == 4
-            && devices.iter().all(|(_, codes)| is_held(codes))
-            && block_on(bench.plane.get(&late)).is_none()
-    });
-    bench.node.tell("thaw driver");
-    wait_until("the claim is unprepared", || !noted(bench));
-}
-
-/// The kubelet's list, and the API's objects of a moment ago.
-fn is_told_of_a_snapshot_too(bench: &Bench<'_>) {
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("cluster.json");
-    let file = file.to_str().expect("a path of ASCII");
-    text(&bench.plugin(&["snapshot", "-o", file]));
-    let ask = |from: &[&str]| {
-        let node = bench.node.name();
-        let question = ["check", "--node", node];
-        let output = asked(bench, &[&question, from].concat());
-        (output.status.code(), data(&output)["items"].clone())
-    };
-    assert_eq!(ask(&["--from", file]), ask(&[]));
 }

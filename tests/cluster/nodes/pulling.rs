@@ -1,23 +1,10 @@
 //! Devices that may not be pulled, and are not forgotten, on a real kubelet.
 
-use std::{
-    thread,
-    time::{Duration, Instant},
-};
-
-use serde_json::Value;
+use std::{thread, time::Duration};
 
 use super::bench::{Bench, plane};
 use super::podresources::data;
-use crate::harness::{DEADLINE, block_on, text};
-
-fn wait_until(what: &str, condition: impl Fn() -> bool) {
-    let end = Instant::now() + DEADLINE;
-    while !condition() {
-        assert!(Instant::now() < end, "waited in vain: {what}");
-        thread::sleep(Duration::from_millis(300));
-    }
-}
+use crate::harness::block_on;
 
 /// A wait for evictions with these further flags, during which the pod is deleted by force.
 fn wait_while_deleted(bench: &Bench<'_>, pod: &str, flags: &[&str]) -> std::process::Output {
@@ -46,41 +33,4 @@ fn a_wait_that_saw_a_pod_deleted_by_force_is_not_met() {
     assert_eq!(bench.held().len(), 1, "the driver holds it");
     assert_eq!(status, Some(5), "{left:?}");
     assert_eq!(left[0]["reason"], "ForceDeleted", "{left:?}");
-}
-
-#[test]
-fn devices_of_a_node_are_known_from_claims_while_their_driver_is_away() {
-    let Some(plane) = plane() else { return };
-    let mut bench = Bench::start(plane);
-    bench.run_pod("train", |_| {});
-    let held = bench.held()[0].devices[0].clone();
-    let (driver, node) = (bench.node.driver().to_owned(), bench.node.name().to_owned());
-    bench.node.tell("kill driver");
-    let listed = || {
-        let output = bench.plugin(&["devices", "--node", &node, "-o", "json"]);
-        let told: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
-        told
-    };
-    let end = Instant::now() + DEADLINE * 2;
-    let mut told = listed();
-    while told["items"].as_array().map(Vec::len) != Some(1) {
-        assert!(Instant::now() < end, "the driver's slices stay: {told}");
-        thread::sleep(Duration::from_millis(500));
-        told = listed();
-    }
-    assert_eq!(
-        told["items"][0]["device"],
-        format!("{driver}/{node}/{held}")
-    );
-    assert_eq!(told["items"][0]["published"], false);
-    let warning = told["warnings"][0]["message"].as_str().unwrap_or_default();
-    assert!(warning.contains("not published, because driver"), "{told}");
-    let key = "example.com/away:NoExecute";
-    let previewed = bench.plugin(&["preview", "--node", &node, key, "-o", "name"]);
-    assert_eq!(
-        text(&previewed).trim(),
-        format!("pod/train -n {}", bench.namespace)
-    );
-    bench.node.tell("start driver");
-    wait_until("the driver is back", || bench.free().len() == 3);
 }

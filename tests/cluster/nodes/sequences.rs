@@ -90,12 +90,7 @@ fn sequence(bench: &mut Bench<'_>, plane: &ControlPlane, seed: u64) -> bool {
     );
     let free = bench.free();
     for claim in bench.held().iter().filter(|_| !forced) {
-        let device = format!(
-            "{}/{}/{}",
-            bench.node.driver(),
-            bench.node.name(),
-            claim.devices[0]
-        );
+        let device = bench.device_of(claim);
         assert!(
             !free.contains(&device),
             "{seed}: {told:?}: {device} is called free"
@@ -129,26 +124,13 @@ fn ends_well_undisturbed(bench: &mut Bench<'_>, plane: &ControlPlane) {
 /// The kubelet's own view has no such exception: force deletion or not.
 fn is_not_safe(bench: &Bench<'_>, (seed, told): (u64, &[String])) {
     let held = bench.held();
-    let socket = bench.node.socket().to_str().expect("a path of ASCII");
-    let output = bench.plugin(&[
-        "podresources",
-        "check",
-        "--node",
-        bench.node.name(),
-        "--socket",
-        socket,
-        "-o",
-        "name",
-    ]);
+    let (node, socket) = (bench.node.name(), bench.node.socket().display());
+    let line = format!("podresources check --node {node} --socket {socket} -o name");
+    let output = bench.plugin(&line.split(' ').collect::<Vec<_>>());
     let safe = String::from_utf8_lossy(&output.stdout).into_owned();
     let still = bench.held();
     for claim in held.iter().filter(|claim| still.contains(claim)) {
-        let device = format!(
-            "{}/{}/{}",
-            bench.node.driver(),
-            bench.node.name(),
-            claim.devices[0]
-        );
+        let device = bench.device_of(claim);
         let named = safe.lines().any(|line| line == device);
         assert!(!named, "{seed}: {told:?}: {device} is called safe to pull");
     }
@@ -165,8 +147,8 @@ fn befall(
         let number = told.len();
         told.push(event.to_owned());
         match event {
-            "delete pod" => bench.delete_pod(pod, &["--wait=false"]),
-            "force delete pod" => bench.delete_pod(pod, &["--force"]),
+            "delete pod" => bench.delete_pod(pod, "--wait=false"),
+            "force delete pod" => bench.delete_pod(pod, "--force"),
             "create another pod" => bench.create_pod(&format!("{pod}-{number}"), brief),
             event => bench.node.tell(event),
         }
@@ -185,7 +167,7 @@ fn recover(bench: &mut Bench<'_>, plane: &ControlPlane, pods: &[String]) {
     }
     block_on(plane.delete(&Reference::rule(&bench.rule)));
     for pod in pods {
-        bench.delete_pod(pod, &["--wait=false"]);
+        bench.delete_pod(pod, "--wait=false");
     }
     for pod in pods {
         bench.wait_until_idle(pod);

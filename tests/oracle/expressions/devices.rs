@@ -59,12 +59,9 @@ fn subject(name: &str, written: &Value) -> Subject {
 fn bare() -> Device {
     Device {
         name: "bare".into(),
-        node: None,
-        taints: Vec::new(),
         attributes: Default::default(),
         capacity: Default::default(),
-        terms: None,
-        allow_multiple_allocations: false,
+        ..Device::default()
     }
 }
 

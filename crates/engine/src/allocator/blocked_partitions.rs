@@ -161,88 +161,31 @@ fn takes_anything(device: &Device) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{
-        Allocation, AllocationResult, CounterSet, DeviceTerms, Pool, ResourceClaim, SliceNodes,
-        SliceTerms,
-    };
-
-    /// A GPU of 80 as a whole and in two halves, another part of it that takes 10, and a device beside it; what
-    /// there is of memory, and what the first half takes.
-    fn snapshot(there: &str, half: &str, held: &[&str]) -> Snapshot {
-        let part = |name: &str, taken: Option<&str>| Device {
-            name: name.into(),
-            terms: taken.map(|taken| {
-                Box::new(DeviceTerms {
-                    consumes: vec![CounterUse {
-                        set: "gpu-0".into(),
-                        counters: [("memory".into(), taken.into())].into_iter().collect(),
-                        ..CounterUse::default()
-                    }],
-                    ..DeviceTerms::default()
-                })
-            }),
-            ..Device::default()
-        };
-        let slice = |name: &str, devices, counters: Option<&str>| ResourceSlice {
-            name: name.into(),
-            driver: "gpu.example.com".into(),
-            pool: Pool {
-                name: "node-7".into(),
-                generation: 1,
-                slice_count: 2,
-            },
-            nodes: SliceNodes::One("node-7".into()),
-            devices,
-            terms: counters.map(|there| {
-                Box::new(SliceTerms {
-                    counters: vec![CounterSet {
-                        name: "gpu-0".into(),
-                        counters: [("memory".into(), there.into())].into_iter().collect(),
-                    }],
-                    ..SliceTerms::default()
-                })
-            }),
-        };
-        let devices = vec![
-            part("whole", Some("80Gi")),
-            part("half-0", Some(half)),
-            part("half-1", Some("40Gi")),
-            part("small", Some("10Gi")),
-            part("nic", None),
-        ];
-        let counters = (!there.is_empty()).then_some(there);
-        let claims = held.iter().map(|device| {
-            let (device, admin_access) = match device.strip_prefix("admin:") {
-                Some(device) => (device, true),
-                None => (*device, false),
-            };
-            let pod = crate::testing::pod("ml", device);
-            ResourceClaim {
-                allocation: Some(Allocation {
-                    node: None,
-                    results: vec![AllocationResult {
-                        admin_access,
-                        ..crate::testing::result(crate::testing::device(device))
-                    }],
-                }),
-                ..crate::testing::claim(&pod)
-            }
-        });
-        Snapshot {
-            slices: vec![slice("a", devices, None), slice("b", Vec::new(), counters)],
-            claims: claims.collect(),
-            ..Snapshot::default()
-        }
-    }
+    use crate::testing::{card, drawing, slice};
 
     #[test]
     fn a_set_of_counters_that_is_there_twice_is_not_known() {
-        let mut snapshot = snapshot("80Gi", "40Gi", &[]);
-        let again = ResourceSlice {
-            name: "c".into(),
-            ..snapshot.slices[1].clone()
+        let counters = ResourceSlice {
+            terms: card("80Gi"),
+            ..slice(Vec::new())
         };
-        snapshot.slices.push(again);
-        assert_eq!(blocked_partitions(&snapshot).len(), 4);
+        let devices = slice(
+            ["half-0", "half-1"]
+                .map(|name| drawing(name, "40Gi"))
+                .to_vec(),
+        );
+        let mut snapshot = Snapshot {
+            slices: vec![devices, counters.clone()],
+            ..Snapshot::default()
+        };
+        for slices in [2, 3] {
+            for (slice, number) in snapshot.slices.iter_mut().zip(0_u32..) {
+                slice.name = format!("slice-{number}").as_str().into();
+                slice.pool.slice_count = slices;
+            }
+            let blocked = if slices == 2 { 0 } else { 2 };
+            assert_eq!(blocked_partitions(&snapshot).len(), blocked);
+            snapshot.slices.push(counters.clone());
+        }
     }
 }

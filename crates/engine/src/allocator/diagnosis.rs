@@ -290,51 +290,28 @@ mod tests {
         let taken = world().with_claim("held", &["0", "1"], asks(terms(2)));
         let (a, b) = (on_pool("a", "drain"), on_pool("b", "drain"));
         let other = on_pool("b", "other");
-        for (called, snapshot, proposed, root_cause) in [
-            ("no taint", &free, vec![], RootCause::Elsewhere),
-            (
-                "either of both",
-                &free,
-                vec![a.clone(), b.clone()],
-                RootCause::Taints(vec![TaintOwner::Proposed(0), TaintOwner::Proposed(1)]),
-            ),
-            (
-                "the one on what is free",
-                &taken,
-                vec![a, b.clone()],
-                RootCause::Taints(vec![TaintOwner::Proposed(1)]),
-            ),
-            (
-                "two on one device",
-                &taken,
-                vec![b, other],
-                RootCause::SeveralTaints,
-            ),
+        let taints = |taints: &[usize]| {
+            RootCause::Taints(taints.iter().map(|it| TaintOwner::Proposed(*it)).collect())
+        };
+        let (either, both, two) = (
+            vec![a.clone(), b.clone()],
+            vec![a, b.clone()],
+            vec![b, other],
+        );
+        for (snapshot, proposed, root_cause) in [
+            (&free, vec![], RootCause::Elsewhere),
+            (&free, either, taints(&[0, 1])),
+            // The one on what is free.
+            (&taken, both, taints(&[1])),
+            (&taken, two, RootCause::SeveralTaints),
         ] {
             let found = asked(snapshot, asks(terms(1)), &proposed, &[]);
-            assert_eq!(found.root_cause, root_cause, "{called}");
+            assert_eq!(found.root_cause, root_cause, "{proposed:?}");
         }
         let found = asked(&free, asks(terms(3)), &[on_pool("a", "drain")], &[]);
         assert_eq!(found.root_cause, RootCause::Never, "no node has three");
         let found = asked(&taken, asks(terms(2)), &[], &[]);
         assert_eq!(found.root_cause, RootCause::Devices, "both are held");
-    }
-
-    #[test]
-    fn a_toleration_lets_a_device_be_used_and_no_driver_is_passed_over() {
-        let mut snapshot = world();
-        snapshot.slices[1].devices[0].taints.push(taint("ecc"));
-        snapshot.slices.remove(0);
-        let found = asked(&snapshot, asks(terms(1)), &[], &[]);
-        let driver = TaintOwner::Driver(id("2"), taint("ecc").into());
-        assert_eq!(found.root_cause, RootCause::Taints(vec![driver]));
-        let mut tolerant = terms(1);
-        tolerant
-            .tolerations
-            .push(crate::testing::toleration("ecc:"));
-        let found = asked(&snapshot, asks(tolerant), &[], &[]);
-        assert_eq!(found.choices[0].usable, [id("2")]);
-        assert_eq!(found.root_cause, RootCause::Elsewhere);
     }
 
     #[test]

@@ -355,7 +355,7 @@ fn claims_of<'i>(
 mod tests {
     use super::*;
     use crate::allocator::tests::{asks, id, name, terms, world};
-    use crate::model::{CounterSet, CounterUse, DeviceTerms, SliceTerms};
+    use crate::model::{CounterUse, DeviceTerms};
     use crate::testing;
 
     fn device(name: &str, counters: &[(&str, &str)]) -> Device {
@@ -363,7 +363,7 @@ mod tests {
         Device {
             terms: Some(Box::new(DeviceTerms {
                 consumes: vec![CounterUse {
-                    set: "gpu".into(),
+                    set: "card".into(),
                     counters: counters
                         .map(|(name, amount)| ((*name).into(), (*amount).into()))
                         .collect(),
@@ -409,13 +409,7 @@ mod tests {
             device("none", &[("memory", "0")]),
             device("lanes", &[("lanes", "1")]),
         ]);
-        slice.terms = Some(Box::new(SliceTerms {
-            counters: vec![CounterSet {
-                name: "gpu".into(),
-                counters: [("memory".into(), "80Gi".into())].into(),
-            }],
-            ..SliceTerms::default()
-        }));
+        slice.terms = testing::card("80Gi");
         let sharing = |slice: &ResourceSlice, name: &str| -> Vec<String> {
             let snapshot = Snapshot {
                 slices: vec![slice.clone()],
@@ -436,16 +430,9 @@ mod tests {
     /// The world, with what devices 0 and 1 of pool a take of a counter.
     fn parted(takes: [&str; 2]) -> Snapshot {
         let mut snapshot = world();
-        for (device, amount) in snapshot.slices[0].devices.iter_mut().zip(takes) {
-            device.terms = Some(Box::new(DeviceTerms {
-                consumes: vec![CounterUse {
-                    set: "gpu".into(),
-                    counters: [("memory".into(), amount.into())].into(),
-                    has_groups: false,
-                }],
-                ..DeviceTerms::default()
-            }));
-        }
+        let devices = ["0", "1"].into_iter().zip(takes);
+        let devices = devices.map(|(name, takes)| testing::drawing(name, takes));
+        snapshot.slices[0].devices = devices.collect();
         snapshot
     }
 

@@ -293,9 +293,8 @@ mod tests {
     fn tainted(mut snapshot: Snapshot) -> Snapshot {
         snapshot.nodes[1].taints = vec![NodeTaint {
             key: "reserved".to_owned(),
-            value: String::new(),
             effect: "NoSchedule".to_owned(),
-            time_added: None,
+            ..NodeTaint::default()
         }];
         snapshot
     }

@@ -10,10 +10,10 @@ use super::{
 };
 use crate::model::{
     Allocation, AllocationResult, AttributeValue, CapacityPolicy, ClaimSource, ClaimSpec,
-    ConstraintRule, CounterSet, CounterUse, Device, DeviceAmount, DeviceClass, DeviceConstraint,
-    DeviceId, DeviceRequest, DeviceSelector, DeviceTerms, Effect, NamespacedName, Node,
-    NodeRequirement, NodeSelector, NodeTerm, Phase, Pod, PodClaim, Pool, RequestKind, RequestTerms,
-    ResourceClaim, ResourceSlice, SliceNodes, SliceTerms, Snapshot, Taint,
+    ConstraintRule, Device, DeviceAmount, DeviceConstraint, DeviceId, DeviceRequest,
+    DeviceSelector, DeviceTerms, NamespacedName, Node, NodeRequirement, NodeSelector, NodeTerm,
+    Phase, Pod, PodClaim, Pool, RequestKind, RequestTerms, ResourceClaim, ResourceSlice,
+    SliceNodes, SliceTerms, Snapshot,
 };
 use crate::testing;
 use crate::{Impact, ProposedTaint, Semantics, preview};
@@ -24,11 +24,7 @@ const DRIVER: &str = "gpu.example.com";
 pub(super) fn world() -> Snapshot {
     Snapshot {
         nodes: vec![node("a"), node("b")],
-        classes: vec![DeviceClass {
-            name: "gpu".into(),
-            expressions: vec![format!("device.driver == '{DRIVER}'")],
-            extended_resource: None,
-        }],
+        classes: vec![testing::gpu_class()],
         slices: vec![slice("a", &["0", "1"]), slice("b", &["2"])],
         ..Snapshot::default()
     }
@@ -226,15 +222,6 @@ fn a_claim_is_placed_where_a_free_device_is_left() {
 }
 
 #[test]
-fn several_devices_have_to_be_on_one_node() {
-    let two = world().with_claim("c0", &["0", "1"], asks(terms(2)));
-    assert_eq!(word(&two), "unplaceable");
-    let replacement = seen(&two, Some("0"), Completeness::COMPLETE);
-    // Its own device 1 is free again, and so is device 2.
-    assert_eq!(replacement.claims[0].requests[0].devices.least, 2);
-}
-
-#[test]
 fn what_is_not_known_is_neither_no_nor_yes() {
     let one = || world().with_claim("c0", &["0"], asks(terms(1)));
     let gone = |mut snapshot: Snapshot| {
@@ -293,26 +280,12 @@ fn nodes_of_which_devices_are_unknown_are_unknown_for_every_claim_that_asks_for_
 /// Devices `0` and `1` are halves of one card.
 pub(super) fn halves() -> Snapshot {
     let mut snapshot = world();
-    let counters = |much: &str| BTreeMap::from([("memory".into(), much.into())]);
-    for device in &mut snapshot.slices[0].devices {
-        device.terms = Some(Box::new(DeviceTerms {
-            consumes: vec![CounterUse {
-                set: "card".into(),
-                counters: counters("20Gi"),
-                has_groups: false,
-            }],
-            ..DeviceTerms::default()
-        }));
-    }
+    snapshot.slices[0].devices = ["0", "1"]
+        .map(|name| testing::drawing(name, "20Gi"))
+        .to_vec();
     let mut shared = slice("a", &[]);
     shared.name = "a-counters".into();
-    shared.terms = Some(Box::new(SliceTerms {
-        counters: vec![CounterSet {
-            name: "card".into(),
-            counters: counters("40Gi"),
-        }],
-        ..SliceTerms::default()
-    }));
+    shared.terms = testing::card("40Gi");
     for slice in [&mut snapshot.slices[0], &mut shared] {
         slice.pool.slice_count = 2;
     }
@@ -331,33 +304,6 @@ pub(super) fn overdrawn() -> Snapshot {
     let allocation = snapshot.claims[0].allocation.as_mut().expect("devices");
     allocation.results[0].share_id = Some("share".to_owned());
     snapshot
-}
-
-#[test]
-fn a_shared_partition_has_consumed_its_counters() {
-    let with_card = |memory: &str| {
-        let mut snapshot = halves()
-            .with_claim("c0", &["0"], asks(terms(1)))
-            .with_claim("c1", &["1"], asks(terms(1)))
-            .share(1, "8Gi");
-        let devices = &mut snapshot.slices[0].devices;
-        devices[1].allow_multiple_allocations = true;
-        devices[1].taints.push(Taint {
-            effect: Effect::NoSchedule,
-            ..taint(None).taint
-        });
-        devices.push(Device {
-            name: "2".into(),
-            ..devices[0].clone()
-        });
-        let terms = snapshot.slices[1].terms.as_mut().expect("counters");
-        terms.counters[0]
-            .counters
-            .insert("memory".into(), memory.into());
-        word(&snapshot)
-    };
-    assert_eq!(with_card("40Gi"), "placeable");
-    assert_eq!(with_card("30Gi"), "unplaceable");
 }
 
 /// Halves that both together take more than the card has, as a part and its whole do.

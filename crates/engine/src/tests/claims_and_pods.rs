@@ -53,42 +53,6 @@ fn claim_generated_for_the_podgroup_belongs_to_its_pods() {
     );
 }
 
-#[test]
-fn reservation_for_another_podgroup_does_not_count() {
-    let world =
-        group_member().but_claim(|claim| claim.reserved_for = vec![group_reservation("others")]);
-    let on = Semantics::assumed().with_pod_groups();
-    let taints = [proposed(GPU_0, MAINTENANCE)];
-    assert!(world.preview_as(&taints, &on).pods.is_empty());
-}
-
-#[test]
-fn terminating_pod_is_not_evicted_again_nor_counted() {
-    let world = one_pod().but_pod(|pod| {
-        pod.deletion = Some(crate::testing::deletion(at(NOW + 30), Some(30)));
-    });
-    let taints = [proposed(GPU_0, MAINTENANCE)];
-    let impact = world.preview(&taints);
-    assert_eq!(impact.pods[0].verdict, Verdict::Terminating);
-    assert_eq!(impact.rules[0].counts.pods, 0);
-}
-
-#[test]
-fn claims_of_a_pod_that_hold_no_selected_device_count_for_the_time_only() {
-    let world = World::default()
-        .slice(
-            "gpu.example.com/node-a",
-            &[("gpu-1", &["example.com/hot:NoExecute@10"])],
-        )
-        .claim("team/asked", &[GPU_0], &[])
-        .claim("team/other", &["gpu.example.com/node-a/gpu-1"], &[])
-        .pod("team/pod", &["asked", "other"]);
-    let taints = [proposed(GPU_0, MAINTENANCE)];
-    let impact = world.preview(&taints);
-    assert_eq!(impact.pods[0].verdict, Verdict::Evicted { at: at(10) });
-    assert_eq!(impact.pods[0].claims.len(), 1);
-}
-
 /// The controller's condition is made from all pods, and compares UIDs alone; evictions begin at the
 /// claim, whose consumers are looked up by name.
 #[test]

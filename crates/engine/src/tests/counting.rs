@@ -2,57 +2,9 @@
 
 use super::world::{GPU_0, World, at, one_pod, proposed};
 use crate::model::DriverName;
-use crate::{Counts, usage};
+use crate::usage;
 
 const MAINTENANCE: &str = "example.com/maintenance:NoExecute";
-
-fn counts(world: &World, selects: &str) -> Counts {
-    let taints = [proposed(selects, MAINTENANCE)];
-    world.preview(&taints).rules[0].counts
-}
-
-fn expected(
-    published_devices: usize,
-    allocated_devices: usize,
-    pods: usize,
-    namespaces: usize,
-) -> Counts {
-    Counts {
-        published_devices,
-        allocated_devices,
-        pods,
-        namespaces,
-    }
-}
-
-#[test]
-fn none_pod_rule() {
-    assert_eq!(counts(&one_pod(), GPU_0), expected(1, 1, 1, 1));
-    assert_eq!(
-        counts(&one_pod(), "gpu.example.com/*/*"),
-        expected(2, 1, 1, 1)
-    );
-}
-
-#[test]
-fn none_many_pods_many_namespaces() {
-    let world = World::default()
-        .claim("b/claim", &[GPU_0], &[])
-        .claim("a/claim", &[GPU_0], &[])
-        .pod("b/one", &["claim"])
-        .pod("a/two", &["claim"])
-        .pod("b/three", &["claim"]);
-    assert_eq!(counts(&world, GPU_0), expected(0, 2, 3, 2));
-}
-
-#[test]
-fn multiple_claims_same_rule() {
-    let world = World::default()
-        .claim("team/one", &[GPU_0], &[])
-        .claim("team/two", &["gpu.example.com/node-a/gpu-1"], &[])
-        .pod("team/pod", &["one", "two"]);
-    assert_eq!(counts(&world, "gpu.example.com/*/*"), expected(0, 2, 1, 1));
-}
 
 #[test]
 fn pods_on_their_way_out_are_counted_apart_for_every_rule_that_selects_their_devices() {

@@ -2,10 +2,7 @@
 
 use super::world::{NOW, World, at, name, proposed};
 use crate::disruption::{BudgetAnswer, Disruption};
-use crate::model::{
-    LabelOperator, LabelRequirement, LabelSelector, Pod, PodDisruptionBudget,
-    UnhealthyPodEvictionPolicy,
-};
+use crate::model::{LabelOperator, LabelRequirement, LabelSelector, PodDisruptionBudget};
 use crate::{disruption, testing};
 
 const MAINTENANCE: &str = "example.com/maintenance:NoExecute";
@@ -38,64 +35,7 @@ fn found<'a>(world: &'a World, budgets: &'a [PodDisruptionBudget]) -> Disruption
     disruption(&world.preview(proposed), budgets, at(NOW))
 }
 
-/// The pods, each changed by what stands at its place.
-fn changed(changes: [fn(&mut Pod); 3]) -> World {
-    let mut world = three_pods();
-    for (pod, change) in world.snapshot.pods.iter_mut().zip(changes) {
-        change(pod);
-    }
-    world
-}
-
-fn as_it_is(_: &mut Pod) {}
-
-fn not_ready(pod: &mut Pod) {
-    pod.is_ready = false;
-}
-
 use BudgetAnswer::{Allowed, Ambiguous, Refused};
-
-#[test]
-fn the_first_within_the_allowance_are_fine() {
-    let world = three_pods();
-    for (desired, healthy, expected) in [
-        (0, 3, [Allowed, Allowed, Allowed]),
-        (1, 3, [Allowed, Allowed, Refused]),
-        (2, 3, [Allowed, Refused, Refused]),
-        (3, 3, [Refused, Refused, Refused]),
-        // More are ready than the three that go.
-        (3, 6, [Allowed, Allowed, Allowed]),
-        (3, 2, [Refused, Refused, Refused]),
-    ] {
-        let answers = answers(&world, &[budget(desired, healthy)]);
-        assert_eq!(answers, expected, "{desired} of {healthy}");
-    }
-}
-
-#[test]
-fn a_pod_that_is_not_ready_goes_while_enough_others_are() {
-    let world = changed([not_ready, as_it_is, not_ready]);
-    // The second one takes the last that may go, and the third one would have been spared before.
-    assert_eq!(
-        answers(&world, &[budget(1, 1)]),
-        [Allowed, Refused, Refused]
-    );
-    assert_eq!(
-        answers(&world, &[budget(1, 2)]),
-        [Allowed, Allowed, Allowed]
-    );
-    // Nothing that is wanted is nothing that could be enough.
-    assert_eq!(
-        answers(&world, &[budget(0, 0)]),
-        [Refused, Refused, Refused]
-    );
-    let mut always = budget(1, 1);
-    always.unhealthy_pod_eviction_policy = UnhealthyPodEvictionPolicy::AlwaysAllow;
-    assert_eq!(answers(&world, &[always]), [Allowed, Refused, Allowed]);
-    let mut unknown = budget(1, 1);
-    unknown.unhealthy_pod_eviction_policy = UnhealthyPodEvictionPolicy::Unknown("Later".into());
-    assert_eq!(answers(&world, &[unknown]), [Refused, Refused, Refused]);
-}
 
 #[test]
 fn a_budget_that_nobody_counts_allows_nothing() {

@@ -6,9 +6,7 @@ use crate::explain::{
     Chain, ExplainInput, PendingPod, PodVerdict, Reservation, VerdictChange, alterations,
     related_objects,
 };
-use crate::model::{
-    ClaimSource, ClaimSpec, Controller, DeviceAmount, DeviceClass, RequestKind, Snapshot,
-};
+use crate::model::{ClaimSpec, Snapshot};
 use crate::{NotEvicted, ProposedTaint, Semantics};
 
 const TAINT: &str = "example.com/drain=x:NoExecute";
@@ -79,6 +77,7 @@ fn what_becomes_of_a_pod_and_what_would_alter_that() {
     let tolerant = held(&["example.com/drain:NoExecute", "example.com/fan:NoExecute"]);
     let asked = || vec![proposed(GPU_0, TAINT)];
     let stays = PodVerdict::NotEvicted(NotEvicted::EffectDoesNotEvict);
+    let tolerates = PodVerdict::Tolerates;
     let waits = PodVerdict::NotEvicted(NotEvicted::NotScheduled);
     let tolerating = ("with example.com/drain=x:NoExecute", PodVerdict::Tolerates);
     let of_rule = vec![("without rule 0", PodVerdict::Untouched), tolerating];
@@ -92,20 +91,9 @@ fn what_becomes_of_a_pod_and_what_would_alter_that() {
     for (name, world, assumed, verdict, changes) in [
         ("a rule", ruled, vec![], NOW_EVICTED, of_rule),
         ("the driver", driver, vec![], NOW_EVICTED, of_driver),
-        (
-            "a taint that is asked about is tolerated",
-            tolerant,
-            asked(),
-            PodVerdict::Tolerates,
-            vec![],
-        ),
-        (
-            "a taint that is asked about is no fix",
-            held(&[]),
-            asked(),
-            NOW_EVICTED,
-            vec![tolerating],
-        ),
+        ("tolerated", tolerant, asked(), tolerates, vec![]),
+        // A taint that is asked about is no fix.
+        ("asked", held(&[]), asked(), NOW_EVICTED, vec![tolerating]),
         ("no eviction", harmless, vec![], stays, vec![]),
         ("no node", unplaced, vec![], waits, vec![]),
     ] {
@@ -117,26 +105,6 @@ fn what_becomes_of_a_pod_and_what_would_alter_that() {
             .collect();
         assert_eq!(found.changes, expected, "{name}");
     }
-}
-
-#[test]
-fn of_two_causes_one_that_goes_only_moves_the_moment() {
-    let world = World::default()
-        .slice("gpu.example.com/node-a", &[("gpu-0", &[])])
-        .claim("team/claim", &[GPU_0], &["example.com/late:NoExecute@60"])
-        .pod("team/pod", &["claim"])
-        .rule("early", GPU_0, "example.com/early:NoExecute")
-        .rule("late", GPU_0, "example.com/late:NoExecute");
-    let found = describe(&world, &[], &Semantics::assumed());
-    assert_eq!(found.verdict, NOW_EVICTED);
-    let later = PodVerdict::Evicted { at: at(NOW + 60) };
-    assert_eq!(
-        found.changes,
-        [
-            ("without rule 0".to_owned(), later),
-            ("with example.com/early:NoExecute".to_owned(), later),
-        ]
-    );
 }
 
 #[test]
@@ -156,90 +124,6 @@ fn a_reservation_is_current_or_it_is_said_whose_it_is() {
     assert_eq!(reservation(renamed), (Reservation::Renamed(0), Some(None)));
     let absent = one_pod().but_claim(|claim| claim.reserved_for.clear());
     assert_eq!(reservation(absent), (Reservation::Absent, None));
-}
-
-/// A patch of the pod's status may drop `resourceClaimStatuses`.
-#[test]
-fn a_claim_that_the_status_does_not_name_is_found_by_its_owner() {
-    let world = one_pod()
-        .but_claim(|claim| {
-            claim.controller = Some(Controller {
-                api_version: "v1".into(),
-                kind: "Pod".into(),
-                name: "pod".into(),
-                uid: "uid-team/pod".into(),
-            });
-        })
-        .but_pod(|pod| {
-            pod.claims[0].source = ClaimSource::Template {
-                template: "gpu".into(),
-                generated: None,
-            };
-        });
-    let found = |world: &World| {
-        asked(&world.snapshot, &[], &Semantics::assumed(), |chain, _| {
-            let link = &chain.links[0];
-            (
-                link.claim.is_some(),
-                link.unlisted.map(|claim| claim.name.to_string()),
-            )
-        })
-    };
-    assert_eq!(found(&world), (false, Some("team/claim".to_owned())));
-    let other = world.but_claim(|claim| claim.controller = None);
-    assert_eq!(found(&other), (false, None), "of another pod");
-}
-
-#[test]
-fn extended_resources_are_requests_for_the_devices_of_their_class() {
-    let class = |name: &str, extended: Option<&str>| DeviceClass {
-        name: name.into(),
-        expressions: Vec::new(),
-        extended_resource: extended.map(str::to_owned),
-    };
-    let requests = |resource: &str, node: Option<&str>| {
-        let mut world = World::default().pod("team/pod", &[]).but_pod(|pod| {
-            pod.node = node.map(Into::into);
-            pod.extended_resources = vec![(resource.into(), 2)];
-        });
-        world.snapshot.classes = vec![class("gpu", Some("example.com/gpu")), class("nic", None)];
-        asked(
-            &world.snapshot,
-            &[],
-            &Semantics::assumed(),
-            |chain, input| {
-                let found = PendingPod::of(chain, input.snapshot)?;
-                assert!(PendingPod::waits(chain, input.snapshot));
-                let spec = found.claim.spec.expect("its requests");
-                let [request] = spec.requests.as_slice() else {
-                    panic!("{spec:?}");
-                };
-                match &request.kind {
-                    RequestKind::Exactly(terms) => {
-                        Some((terms.class.to_string(), terms.amount.clone()))
-                    }
-                    RequestKind::FirstAvailable(_) | RequestKind::Unknown => None,
-                }
-            },
-        )
-    };
-    let two = DeviceAmount::Exactly(2);
-    assert_eq!(
-        requests("example.com/gpu", None),
-        Some(("gpu".to_owned(), two.clone()))
-    );
-    let implicit = "deviceclass.resource.kubernetes.io/nic";
-    assert_eq!(requests(implicit, None), Some(("nic".to_owned(), two)));
-    assert_eq!(
-        requests("example.com/gpu", Some("node-a")),
-        None,
-        "it has a node"
-    );
-    assert_eq!(
-        requests("example.com/disk", None),
-        None,
-        "no class serves it"
-    );
 }
 
 #[test]

@@ -158,42 +158,24 @@ fn who_has_ended_and_stays_is_stuck_before_the_grace_period_is_over() {
     });
     let sandbox = EvictionObstacle::Stuck(TerminationBlocker::Sandbox { since: at(NOW - 8) });
     let ending = |seconds, last| deleted(10, &[]).but_pod(ended(seconds, last));
+    let (away, volumes) = (
+        EvictionObstacle::Node(NodeHealth::NotReady),
+        EvictionObstacle::Kubelet { since: at(NOW - 1) },
+    );
+    let late = |finalizers| deleted(-1, finalizers).but_pod(ended(8, down));
+    let failed = late(&[]).but_pod(|pod| pod.phase = Phase::Failed);
+    let running = deleted(10, &[]).but_pod(|pod| pod.sandbox = down);
+    // An old word of a kubelet that is away.
+    let old = Some(NodeHealth::NotReady);
     for (name, world, node, expected) in [
         ("stuck", ending(8, down), None, driver.clone()),
-        (
-            "with a finalizer",
-            deleted(-1, &["a/b"]).but_pod(ended(8, down)),
-            None,
-            driver,
-        ),
+        ("with a finalizer", late(&["a/b"]), None, driver),
         ("network", ending(8, Sandbox::Up), None, sandbox),
         ("just now", ending(4, down), None, grace.clone()),
-        (
-            "nothing is said",
-            ending(8, Sandbox::Unknown),
-            None,
-            grace.clone(),
-        ),
-        (
-            "a container runs",
-            deleted(10, &[]).but_pod(|pod| pod.sandbox = down),
-            None,
-            grace,
-        ),
-        (
-            "an old word of a kubelet that is away",
-            deleted(-1, &[]).but_pod(ended(8, down)),
-            Some(NodeHealth::NotReady),
-            EvictionObstacle::Node(NodeHealth::NotReady),
-        ),
-        (
-            "only volumes are left",
-            deleted(-1, &[])
-                .but_pod(ended(8, down))
-                .but_pod(|pod| pod.phase = Phase::Failed),
-            None,
-            EvictionObstacle::Kubelet { since: at(NOW - 1) },
-        ),
+        ("silence", ending(8, Sandbox::Unknown), None, grace.clone()),
+        ("a container runs", running, None, grace),
+        ("an old word", late(&[]), old, away),
+        ("only volumes are left", failed, None, volumes),
     ] {
         assert_eq!(obstacle(&world, node), Some(expected), "{name}");
     }

@@ -29,41 +29,6 @@ fn two_drivers() -> World {
 }
 
 #[test]
-fn selector_takes_every_device_that_each_given_field_equals() {
-    for (selects, expected) in [
-        (
-            "gpu.example.com/*/*",
-            &[
-                "gpu.example.com/node-a/dev-0",
-                "gpu.example.com/node-a/dev-1",
-                "gpu.example.com/node-b/dev-0",
-            ][..],
-        ),
-        (
-            "*/node-a/*",
-            &[
-                "gpu.example.com/node-a/dev-0",
-                "gpu.example.com/node-a/dev-1",
-                "nic.example.com/node-a/dev-0",
-            ],
-        ),
-        ("*/*/dev-1", &["gpu.example.com/node-a/dev-1"]),
-        (
-            "gpu.example.com/*/dev-0",
-            &[
-                "gpu.example.com/node-a/dev-0",
-                "gpu.example.com/node-b/dev-0",
-            ],
-        ),
-        ("nic.example.com/node-b/*", &[]),
-        ("GPU.example.com/*/*", &[]),
-        ("nil", &[]),
-    ] {
-        assert_eq!(selected(&two_drivers(), selects), expected, "{selects}");
-    }
-}
-
-#[test]
 fn empty_selector_takes_every_device_and_says_so() {
     assert_eq!(selected(&two_drivers(), "*/*/*").len(), 4);
     let taints = [proposed("*/*/*", MAINTENANCE)];

@@ -35,50 +35,21 @@ fn verdict_about_a_pod() {
         .slice("gpu.example.com/node-a", hot)
         .claim("team/claim", &[GPU_0], &["example.com/hot:NoExecute"])
         .pod("team/pod", &["claim"]);
+    let old = |effect| one_pod().rule("old", GPU_0, &format!("example.com/old:{effect}@10"));
+    let unbound = one_pod().but_pod(|pod| pod.node = None);
+    // The controller skips a claim that is not in the status; it holds the device for the pod all the same.
+    let unknown = generated(None, "uid-team/pod");
+    let of_another = generated(Some("claim"), "uid-before");
     for (name, world, expected) in [
         ("no toleration", tolerating(&[]), now.clone()),
-        ("forever", tolerating(&[MAINTENANCE]), tolerates.clone()),
         ("any key", tolerating(&[":NoExecute"]), tolerates),
-        (
-            "a while",
-            tolerating(&[":NoExecute@60"]),
-            leaves_at(NOW + 60),
-        ),
-        ("no time", tolerating(&[":NoExecute@-5"]), now.clone()),
-        ("other key", tolerating(&["other:NoExecute"]), now.clone()),
-        (
-            "the shortest counts",
-            tolerating(&[":NoExecute@60", ":NoExecute@30"]),
-            leaves_at(NOW + 30),
-        ),
         ("another taint is tolerated", two, now.clone()),
-        (
-            "another rule evicted before",
-            one_pod().rule("old", GPU_0, "example.com/old:NoExecute@10"),
-            leaves_at(10),
-        ),
-        (
-            "another rule does not evict",
-            one_pod().rule("old", GPU_0, "example.com/old:NoSchedule@10"),
-            now.clone(),
-        ),
-        (
-            "no node",
-            one_pod().but_pod(|pod| pod.node = None),
-            not(NotEvicted::NotScheduled),
-        ),
+        ("evicted by another before", old("NoExecute"), leaves_at(10)),
+        ("evicted by no other", old("NoSchedule"), now.clone()),
+        ("no node", unbound, not(NotEvicted::NotScheduled)),
         ("its claim", generated(Some("claim"), "uid-team/pod"), now),
-        (
-            "the claim of its predecessor",
-            generated(Some("claim"), "uid-before"),
-            not(NotEvicted::NotOwned),
-        ),
-        // The controller skips the claim; it holds the device for the pod all the same.
-        (
-            "not in the status",
-            generated(None, "uid-team/pod"),
-            not(NotEvicted::ClaimNotInStatus),
-        ),
+        ("of its predecessor", of_another, not(NotEvicted::NotOwned)),
+        ("not told", unknown, not(NotEvicted::ClaimNotInStatus)),
     ] {
         assert_eq!(world.verdict(GPU_0, MAINTENANCE), expected, "{name}");
     }

@@ -52,21 +52,3 @@ fn claim_that_the_rule_taints_too_brings_a_hidden_pod_to_light() {
     let verdict = world.verdict_as("gpu.example.com/*/*", MAINTENANCE, &semantics(35));
     assert_eq!(verdict, evicted());
 }
-
-#[test]
-fn toleration_without_effect_prevents_evictions_since_1_38() {
-    for (tolerations, of_1_38) in [
-        (&[":"][..], Verdict::Tolerates),
-        (&["example.com/maintenance:"], Verdict::Tolerates),
-        (&[":@60"], Verdict::Evicted { at: at(NOW + 60) }),
-        (&["example.com/other:"], evicted()),
-        (&[":NoSchedule"], evicted()),
-    ] {
-        let world = World::default()
-            .claim("team/claim", &[GPU_0], tolerations)
-            .pod("team/pod", &["claim"]);
-        let verdict = |minor| world.verdict_as(GPU_0, MAINTENANCE, &semantics(minor));
-        assert_eq!(verdict(37), evicted(), "{tolerations:?}");
-        assert_eq!(verdict(38), of_1_38, "{tolerations:?}");
-    }
-}

@@ -7,9 +7,9 @@ use jiff::Timestamp;
 
 use crate::model::{
     Allocation, AllocationResult, ClaimSource, ClaimSpec, ConsumerReference, Containers,
-    Controller, Device, DeviceClass, DeviceId, DeviceRequest, DeviceSelector, DeviceTaintRule,
-    NamespacedName, NodeHealth, NodeName, Phase, Pod, PodClaim, Pool, RequestKind, ResourceClaim,
-    ResourceClaimTemplate, ResourceSlice, Sandbox, SliceNodes, Snapshot,
+    Controller, Device, DeviceClass, DeviceId, DeviceSelector, DeviceTaintRule, NamespacedName,
+    NodeHealth, NodeName, Phase, Pod, PodClaim, Pool, ResourceClaim, ResourceClaimTemplate,
+    ResourceSlice, Sandbox, SliceNodes, Snapshot,
 };
 use crate::rule_lifecycle::TerminationFacts;
 use crate::termination_blocker::Publishers;
@@ -259,13 +259,7 @@ pub fn spec(class: &str, tolerations: &[&str]) -> Arc<ClaimSpec> {
         class,
         tolerations.iter().map(|text| toleration(text)).collect(),
     );
-    Arc::new(ClaimSpec {
-        requests: vec![DeviceRequest {
-            name: "gpu".into(),
-            kind: RequestKind::Exactly(terms),
-        }],
-        constraints: Vec::new(),
-    })
+    Arc::new(testing::asks(terms))
 }
 
 /// A class for each driver, and a template with this spec.

@@ -107,31 +107,3 @@ fn a_dump_of_nothing_else_answers_nothing() {
     let error = read_content("dump.yaml", list(NODE)).expect_err("no answer");
     assert!(error.to_string().contains("only 1 × Node"), "{error}");
 }
-
-#[test]
-fn a_field_that_cannot_be_used_is_named() {
-    for (right, wrong, named) in [
-        (
-            "zone: a",
-            "zone: [a]",
-            "Node node-1: metadata.labels.zone: ",
-        ),
-        (
-            "minAvailable: 50%",
-            "minAvailable: []",
-            "PodDisruptionBudget ml/train: spec.minAvailable: ",
-        ),
-        (
-            "'2026-01-01T00:00:00Z'",
-            "yesterday",
-            "Node node-1: spec.taints[0].timeAdded: ",
-        ),
-    ] {
-        let text = list(&[SLICE, NODE, BUDGET].concat()).replace(right, wrong);
-        let error = read_content("dump.yaml", text).expect_err(wrong);
-        let cause = std::error::Error::source(&error)
-            .expect("a cause")
-            .to_string();
-        assert!(cause.starts_with(named), "{cause}");
-    }
-}

@@ -7,8 +7,8 @@ use crate::Semantics;
 use crate::allocator::tests::{asks, name, node, slice, terms};
 use crate::allocator::{Completeness, PendingClaim, SearchBasis, is_placeable};
 use crate::model::{
-    Allocation, AllocationResult, CounterSet, CounterUse, DeviceClass, DeviceId, DeviceTerms,
-    NodeRequirement, NodeSelector, NodeTerm, ResourceClaim, SliceTerms, Snapshot, Uid,
+    Allocation, AllocationResult, DeviceId, NodeRequirement, NodeSelector, NodeTerm, ResourceClaim,
+    Snapshot, Uid,
 };
 use crate::testing::{self, Random};
 
@@ -61,19 +61,11 @@ fn claim(called: &str, results: Vec<AllocationResult>, users: &[String]) -> Reso
 
 /// Partitions of one card: each device takes one or two of its slots.
 fn partitioned(node: usize, takes: &[usize]) -> crate::model::ResourceSlice {
-    let names: Vec<String> = (0..takes.len()).map(|it| format!("gpu-{it}")).collect();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let mut slice = slice(&format!("node-{node}"), &names);
-    for (device, takes) in slice.devices.iter_mut().zip(takes) {
-        device.terms = Some(Box::new(DeviceTerms {
-            consumes: vec![CounterUse {
-                set: "card".into(),
-                counters: [("slots".into(), takes.to_string().as_str().into())].into(),
-                has_groups: false,
-            }],
-            ..DeviceTerms::default()
-        }));
-    }
+    let mut slice = slice(&format!("node-{node}"), &[]);
+    let devices = (0..).zip(takes);
+    let devices =
+        devices.map(|(it, takes)| testing::drawing(&format!("gpu-{it}"), &takes.to_string()));
+    slice.devices = devices.collect();
     slice
 }
 
@@ -81,11 +73,7 @@ impl Case {
     fn new(seed: u64) -> Self {
         let random = &mut Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
         let mut snapshot = Snapshot {
-            classes: vec![DeviceClass {
-                name: "gpu".into(),
-                expressions: vec![format!("device.driver == '{DRIVER}'")],
-                extended_resource: None,
-            }],
+            classes: vec![testing::gpu_class()],
             ..Snapshot::default()
         };
         let mut free = Vec::new();
@@ -99,13 +87,7 @@ impl Case {
                 let mut counters = slice.clone();
                 counters.name = format!("counters-{number}").as_str().into();
                 counters.devices = Vec::new();
-                counters.terms = Some(Box::new(SliceTerms {
-                    counters: vec![CounterSet {
-                        name: "card".into(),
-                        counters: [("slots".into(), "4".into())].into(),
-                    }],
-                    ..SliceTerms::default()
-                }));
+                counters.terms = testing::card("4");
                 snapshot.slices.extend([slice, counters]);
             } else {
                 let names: Vec<String> = (0..devices).map(|it| format!("gpu-{it}")).collect();
