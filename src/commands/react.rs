@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use tokio::time::Instant;
 
 use super::context::{Clock, Context};
 use super::signal::{Signals, interrupted, stoppable_by};
@@ -96,6 +97,7 @@ pub(super) async fn run(args: ReactArgs, context: &Context) -> Result<ExitStatus
         context,
         simulated: is_simulated.then(Vec::new),
         has_begun: false,
+        held: BTreeMap::new(),
         said: BTreeMap::new(),
         result: ExitStatus::Success,
     };
@@ -143,9 +145,11 @@ struct Reaction<'a> {
     simulated: Option<Vec<DeviceTaintRule>>,
     /// True once the simulated rules were taken from a reading.
     has_begun: bool,
+    /// Effects that guards have refused, by policy.
+    held: BTreeMap<String, Held>,
     /// The last line about each device that stays as it is: it is printed once.
     said: BTreeMap<(String, String), String>,
-    /// The exit status of `--once`.
+    /// The exit status of `--once`: that of a change which is tried again, of a limit, or of a signal.
     result: ExitStatus,
 }
 
@@ -199,12 +203,7 @@ impl Reaction<'_> {
                 snapshot: std::mem::take(&mut mutation.view.reading.snapshot),
                 ..mutation.view.reading.clone()
             };
-            let kinds = [
-                Kind::ResourceSlice,
-                Kind::ResourceClaim,
-                Kind::DeviceTaintRule,
-            ];
-            let watched = Watched::keep(&live.client, &live.served, reading).watching(&kinds);
+            let watched = Watched::keep(&live.client, &live.served, reading).watching(&READ);
             let waiting = self.wait_for_work(watched, &mutation.view, args.interval);
             stoppable_by(Box::pin(waiting), signals, context).await?;
             // Decisions are made on what the server has now: a watch may be behind.
@@ -212,18 +211,21 @@ impl Reaction<'_> {
         }
     }
 
-    /// Waits until there is something to change, and prints meanwhile why devices stay as they are.
+    /// Waits until there is something to change, or to ask guards again.
     async fn wait_for_work(
         &mut self,
         mut watched: Watched,
         view: &ClusterView,
         interval: Duration,
     ) -> Result<(), Failure> {
-        let clock = Clock::set(view.now);
+        let (clock, began) = (Clock::set(view.now), Instant::now());
+        let is_held = self.held.values().any(|held| !held.is_empty());
         let needs_pods = self.policies.iter().any(|policy| policy.needs_pods);
+        let is_failing = self.result == ExitStatus::TryAgain;
+        let mut pause = if is_failing { interval } else { GATHER };
         loop {
-            // Changes at the same time are evaluated once.
-            tokio::time::sleep(GATHER).await;
+            tokio::time::sleep(pause).await;
+            pause = GATHER;
             if needs_pods {
                 watched.keep_pods(|_| true).await.map_err(failed)?;
             }
@@ -231,13 +233,17 @@ impl Reaction<'_> {
             let rules = self.current_rules(snapshot);
             for policy in &self.policies {
                 let devices = device_signals(snapshot, &view.semantics, &policy.question());
-                let steps = decide(policy, &devices, &rules, &Held::new(), now);
+                let held = self.held.get(&policy.name).cloned().unwrap_or_default();
+                let steps = decide(policy, &devices, &rules, &held, now);
                 if steps.iter().any(|step| step.action.is_change()) {
                     return Ok(());
                 }
             }
             if let Ok(changed) = tokio::time::timeout(interval, watched.changed()).await {
                 changed.map_err(failed)?;
+            }
+            if is_held && began.elapsed() >= interval {
+                return Ok(());
             }
         }
     }
@@ -285,12 +291,13 @@ impl Reaction<'_> {
         signals: &mut Signals,
     ) -> Result<(), Failure> {
         let now = mutation.view.now;
-        let mut held = Held::new();
+        self.held.remove(&policy.name);
         for _ in 0..PASSES {
             let rules = self.current_rules(&mutation.view.reading.snapshot);
             mutation.view.reading.snapshot.rules = rules;
             let rules = &mutation.view.reading.snapshot.rules;
-            let steps = decide(policy, devices, rules, &held, now);
+            let held = self.held.entry(policy.name.clone()).or_default();
+            let steps = decide(policy, devices, rules, held, now);
             let (changes, standing): (Vec<Step>, Vec<Step>) =
                 steps.into_iter().partition(|step| step.action.is_change());
             if changes.is_empty() {
@@ -300,7 +307,9 @@ impl Reaction<'_> {
                 if let Some((rule, effect)) = step.action.raise()
                     && let Some(reason) = refusal(policy, rule, effect, mutation).await?
                 {
-                    held.push((step.device, effect.clone(), reason));
+                    let refused = (step.device, effect.clone(), reason);
+                    let held = self.held.entry(policy.name.clone());
+                    held.or_default().push(refused);
                     continue;
                 }
                 if let Some(signal) = signals.arrived().await {
@@ -330,6 +339,7 @@ impl Reaction<'_> {
     fn keep(&mut self, policy: &Policy, standing: &[Step], now: Timestamp) -> Result<(), Failure> {
         for step in standing {
             self.result = match (&step.action, self.result) {
+                (_, ExitStatus::TryAgain) => ExitStatus::TryAgain,
                 (Action::Hold(_), _) => ExitStatus::Refused,
                 (Action::Unknown, ExitStatus::Success) => ExitStatus::Incomplete,
                 (_, result) => result,
@@ -352,13 +362,14 @@ impl Reaction<'_> {
     }
 
     /// Ends the command, unless the next decision may differ: another client changed the rule meanwhile.
-    fn survive(&self, failure: Failure) -> Result<(), Failure> {
+    fn survive(&mut self, failure: Failure) -> Result<(), Failure> {
         let cause: Option<&ClusterError> = failure.cause();
         let is_denied = cause.is_some_and(|error| error.denied().is_some());
         if !is_about_one_rule(&failure) || is_denied {
             return Err(failure);
         }
         failure.print(&self.context.printer);
+        self.result = ExitStatus::TryAgain;
         Ok(())
     }
 
