@@ -34,7 +34,7 @@ pub use connection::{Connection, ConnectionOptions, Environment};
 pub use discovery::{ServedKinds, discover, served_kinds, with_admission};
 pub use error::{ClusterError, Server};
 pub use files::{
-    FileSource, InputError, Limits, Manifests, SavedNotes, read, read_documents, read_manifests,
+    FileSource, InputError, Limits, Manifests, SavedNotes, read, read_manifests, read_policies,
     read_with_rules,
 };
 pub use observer::Traffic;

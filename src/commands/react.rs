@@ -88,7 +88,7 @@ fn parse_interval(text: &str) -> Result<Duration, String> {
 }
 
 pub(super) async fn run(args: ReactArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let files = read_files(&args.filename, cluster::read_documents::<TaintPolicy>);
+    let files = read_files(&args.filename, cluster::read_policies::<TaintPolicy>);
     let policies = files.await?;
     let policies = policies.iter().map(TaintPolicy::check);
     let is_simulated = args.dry_run || !args.from.is_empty();
@@ -132,7 +132,8 @@ fn refuse_equal_names(policies: &[Policy]) -> Result<(), Failure> {
     match policies.iter().find(|policy| !names.insert(&policy.name)) {
         None => Ok(()),
         Some(Policy { name, .. }) => {
-            Err(Failure::usage(format!("two policies have the name {name}")))
+            let text = format!("two policies have the name {name}");
+            Err(Failure::new(ExitStatus::Failed, text))
         }
     }
 }
@@ -211,7 +212,7 @@ impl Reaction<'_> {
         }
     }
 
-    /// Waits until there is something to change, or to ask guards again.
+    /// Waits until there is something to change, or to ask guards again; prints meanwhile why devices stay as they are.
     async fn wait_for_work(
         &mut self,
         mut watched: Watched,
@@ -231,13 +232,14 @@ impl Reaction<'_> {
             }
             let (snapshot, now) = (&watched.reading().snapshot, clock.now());
             let rules = self.current_rules(snapshot);
-            for policy in &self.policies {
+            for policy in &self.policies.clone() {
                 let devices = device_signals(snapshot, &view.semantics, &policy.question());
                 let held = self.held.get(&policy.name).cloned().unwrap_or_default();
                 let steps = decide(policy, &devices, &rules, &held, now);
                 if steps.iter().any(|step| step.action.is_change()) {
                     return Ok(());
                 }
+                self.keep(policy, &steps, now)?;
             }
             if let Ok(changed) = tokio::time::timeout(interval, watched.changed()).await {
                 changed.map_err(failed)?;
@@ -315,23 +317,39 @@ impl Reaction<'_> {
                 if let Some(signal) = signals.arrived().await {
                     return Err(interrupted(signal, self.context));
                 }
-                match (&mut self.simulated, changer) {
-                    (Some(rules), _) => simulate(rules, &step.action, now),
-                    (None, Some(changer)) => {
-                        if let Err(failure) = apply(&step.action, changer, mutation).await {
-                            self.survive(failure)?;
-                            continue;
+                if let (None, Some(changer)) = (&self.simulated, changer)
+                    && let Err(failure) = apply(&step.action, changer, mutation).await
+                {
+                    match failure.cause::<ClusterError>() {
+                        // Another client changed the rule meanwhile: it is decided on anew.
+                        None if is_about_one_rule(&failure) => continue,
+                        Some(error) if error.is_invalid() => {
+                            failure.print(&self.context.printer);
+                            self.result = ExitStatus::TryAgain;
+                            return Ok(());
                         }
+                        Some(_) | None => return Err(failure),
                     }
-                    (None, None) => {}
                 }
-                self.said.remove(&key(policy, &step));
+                // The guards of the next steps count the pods that this one evicts.
+                simulate(&mut mutation.view.reading.snapshot.rules, &step.action, now);
+                if let Some(rules) = &mut self.simulated {
+                    simulate(rules, &step.action, now);
+                }
                 self.print(policy, &step, now)?;
+                // A signal that becomes unknown is printed once.
+                let standing = Step {
+                    action: Action::Unknown,
+                    ..step
+                };
+                let line = standing.to_string();
+                self.said.insert(key(policy, &standing), line);
             }
             if let (None, Some(changer)) = (&self.simulated, changer) {
                 mutation.view.reading.snapshot.rules = changer.listed().await.map_err(failed)?;
             }
         }
+        self.result = ExitStatus::TryAgain;
         Ok(())
     }
 
@@ -359,18 +377,6 @@ impl Reaction<'_> {
         };
         let line = format!("{now} {} {step}{dry_run}\n", policy.name);
         Ok(self.context.printer.emit(&line)?)
-    }
-
-    /// Ends the command, unless the next decision may differ: another client changed the rule meanwhile.
-    fn survive(&mut self, failure: Failure) -> Result<(), Failure> {
-        let cause: Option<&ClusterError> = failure.cause();
-        let is_denied = cause.is_some_and(|error| error.denied().is_some());
-        if !is_about_one_rule(&failure) || is_denied {
-            return Err(failure);
-        }
-        failure.print(&self.context.printer);
-        self.result = ExitStatus::TryAgain;
-        Ok(())
     }
 
     /// The rules as they are, or as they would be.

@@ -64,20 +64,23 @@ impl<'a> Policed<'a> {
 
     /// Has the driver publish `gpu-0` with a taint without effect; without a value, with none.
     fn publish(&self, value: Option<&str>) {
+        self.publish_all([value, None]);
+    }
+
+    /// Has the driver publish both devices, each with a taint without effect or with none.
+    fn publish_all(&self, values: [Option<&str>; 2]) {
         let taint = |value| json!({"key": "example.com/xid", "value": value, "effect": "None"});
-        let taints: Vec<Value> = value.into_iter().map(taint).collect();
-        let devices = json!([{"name": "gpu-0", "taints": taints}, {"name": "gpu-1"}]);
+        let devices = ["gpu-0", "gpu-1"].into_iter().zip(values);
+        let devices = devices.map(|(name, value)| {
+            let taints: Vec<Value> = value.into_iter().map(taint).collect();
+            json!({"name": name, "taints": taints})
+        });
+        let devices: Vec<Value> = devices.collect();
         let World { node, driver, .. } = &self.world;
-        let slice = Reference::cluster(
-            "resource.k8s.io/v1",
-            "ResourceSlice",
-            &format!("{node}-{driver}"),
-        );
-        block_on(
-            self.world
-                .plane
-                .patch(&slice, &json!({"spec": {"devices": devices}})),
-        );
+        let name = format!("{node}-{driver}");
+        let slice = Reference::cluster("resource.k8s.io/v1", "ResourceSlice", &name);
+        let patch = json!({"spec": {"devices": devices}});
+        block_on(self.world.plane.patch(&slice, &patch));
     }
 
     /// Waits until the rules of the policy have these effects.
@@ -212,6 +215,23 @@ fn limits_hold_and_a_dry_run_changes_nothing() {
         "{run:#?}"
     );
     policed.until(&["None"]);
+}
+
+#[test]
+fn guards_add_up_the_pods_of_all_devices() {
+    let fields = format!("{SOFT_AND_HARD}, limits: {{devices: 9, abortIf: ['pods.evicted>1']}}");
+    let policed = Policed::new(ControlPlane::shared(), &fields);
+    block_on(policed.world.pod("train", "gpu-0"));
+    block_on(policed.world.pod("serve", "gpu-1"));
+    policed.publish_all([Some("79"), Some("79")]);
+    for flags in ["--dry-run", ""] {
+        let run = policed.once(flags).ended(4);
+        assert!(
+            run.stdout.contains("guard tripped: pods.evicted>1"),
+            "{run:#?}"
+        );
+    }
+    policed.until(&["NoExecute", "None"]);
 }
 
 #[test]

@@ -189,6 +189,8 @@ pub struct DeviceSignals {
     pub soft: SignalAnswer,
     /// The hard signal; absent without one.
     pub hard: SignalAnswer,
+    /// The device that shares counters with it, and whose signals it has.
+    pub origin: Option<DeviceId>,
 }
 
 /// Returns the devices of `snapshot` with their signals, by name. The pods have to be read for [`Signal::Unhealthy`], and
@@ -215,6 +217,7 @@ pub fn device_signals(
             selected: selected(question.devices, entry),
             soft: answer(question.soft),
             hard: answer(question.hard),
+            origin: None,
             id: id.clone(),
         }
     };
@@ -261,6 +264,7 @@ fn spread(devices: &mut [DeviceSignals], snapshot: &Snapshot) {
                 ] {
                     if *other > *own {
                         own.clone_from(other);
+                        part.origin = Some(origin.id.clone());
                     }
                 }
             }

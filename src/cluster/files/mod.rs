@@ -11,7 +11,7 @@ mod sources;
 mod tests;
 
 pub use gather::SavedNotes;
-pub use read::{Manifests, read, read_documents, read_manifests, read_with_rules};
+pub use read::{Manifests, read, read_manifests, read_policies, read_with_rules};
 pub use sources::FileSource;
 pub use sources::InputError;
 pub use sources::Limits;

@@ -338,35 +338,48 @@ pub fn read_manifests(
     Ok(manifests)
 }
 
-/// The YAML documents of files that hold no objects of a cluster.
+/// The policies of YAML files: documents of kind `TaintPolicy`.
 ///
 /// # Errors
 ///
-/// If a file cannot be read, holds something else, or holds nothing.
-pub fn read_documents<T: DeserializeOwned>(
+/// If a file cannot be read, or holds nothing or something else; a wrong field is named.
+pub fn read_policies<T: DeserializeOwned>(
     sources: &[FileSource],
     stdin: &mut dyn Read,
     limits: &Limits,
 ) -> Result<Vec<T>, InputError> {
-    let mut documents = Vec::new();
+    let mut policies = Vec::new();
     for source in sources {
+        let file = source.name();
+        let unusable = |problem: String| InputError::unusable(format!("{file}: {problem}"));
         let Content::Text(text) = content(source, stdin, limits)? else {
-            return Err(InputError::unusable(format!(
-                "{} is too long",
-                source.name()
-            )));
+            return Err(unusable("it is too long".to_owned()));
         };
-        let found = serde_yaml::from_multiple::<T>(&text);
-        documents.extend(found.map_err(|error| {
-            InputError::unusable(format!("cannot read {}: {error}", source.name()))
-        })?);
+        let documents = serde_yaml::from_multiple::<Value>(&text).map_err(|error| {
+            let error = error.to_string();
+            let line = error.lines().next().unwrap_or_default();
+            unusable(line.trim_start_matches("error: ").to_owned())
+        })?;
+        for document in documents {
+            if document["kind"] != "TaintPolicy" {
+                let kind = document["kind"]
+                    .as_str()
+                    .unwrap_or("a document without kind");
+                return Err(unusable(format!(
+                    "{} is no TaintPolicy",
+                    kind.escape_debug()
+                )));
+            }
+            let policy = serde_path_to_error::deserialize(document);
+            policies.push(policy.map_err(|error| unusable(error.to_string()))?);
+        }
     }
-    match documents.is_empty() {
+    match policies.is_empty() {
         true => Err(InputError::unusable(format!(
-            "no document in {}",
+            "no TaintPolicy in {}",
             named(sources)
         ))),
-        false => Ok(documents),
+        false => Ok(policies),
     }
 }
 

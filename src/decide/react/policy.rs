@@ -10,9 +10,10 @@ use crate::assess::Guard;
 use crate::decide::draft::{RuleDraft, of_batch};
 use crate::engine::expression::DeviceExpression;
 use crate::engine::signal::{Signal, SignalQuestion};
-use crate::error::Failure;
+use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceSelector, Effect, Taint};
 use crate::naming::duration::parse_duration;
+use crate::naming::phrase::each_once;
 use crate::naming::{device, keys, rule};
 
 const API_VERSION: &str = keys::in_group!("v1alpha1");
@@ -59,7 +60,7 @@ pub struct PolicySpec {
     pub hard: Option<HardThreshold>,
     /// Removal of the taint; without it, a taint with an effect stays until it is removed by hand.
     pub recover: Option<Recovery>,
-    /// True if devices that share counters with a device that has the signal, such as partitions of a GPU, are tainted
+    /// True if devices that cannot be used beside a device that has the signal, such as partitions of a GPU, are tainted
     /// with it.
     #[serde(default)]
     pub with_partitions: bool,
@@ -165,10 +166,8 @@ impl TaintPolicy {
         let Self { metadata, spec, .. } = self;
         let name = &metadata.name;
         let wrong = |field: &str, problem: &str| {
-            Failure::usage(format!(
-                "{KIND} {}: {field}: {problem}",
-                name.escape_debug()
-            ))
+            let text = format!("{KIND} {}: {field}: {problem}", name.escape_debug());
+            Failure::new(ExitStatus::Failed, text)
         };
         if (self.api_version.as_str(), self.kind.as_str()) != (API_VERSION, KIND) {
             let message = format!("it must be {KIND} of {API_VERSION}");
@@ -215,6 +214,13 @@ impl TaintPolicy {
         if soft.is_none() && hard.is_none() {
             return Err(wrong("spec", "it has neither soft nor hard"));
         }
+        if soft
+            .as_ref()
+            .zip(hard.as_ref())
+            .is_some_and(|(soft, hard)| soft.effect.evicts() && !hard.effect.evicts())
+        {
+            return Err(wrong("spec.hard.effect", "it is weaker than that of soft"));
+        }
         let recovery = spec.recover.as_ref();
         let recovery = recovery.map(|recovery| time("spec.recover.for", &recovery.r#for));
         let guards = spec.limits.abort_if.iter().map(|guard| {
@@ -260,12 +266,7 @@ impl Policy {
     }
 
     /// The rule for a device, with effect None.
-    pub(super) fn draft(
-        &self,
-        device: &DeviceSelector,
-        signal: &Signal,
-        since: String,
-    ) -> RuleDraft {
+    pub(super) fn draft(&self, device: &DeviceSelector, since: String) -> RuleDraft {
         let selector = device.clone();
         let taint = Taint {
             key: self.key.clone(),
@@ -275,7 +276,9 @@ impl Policy {
         };
         let mut labels = of_batch(&rule::batch(std::slice::from_ref(&selector), &taint));
         labels.insert(keys::POLICY.to_owned(), self.name.clone());
-        let reason = format!("policy {}: {signal}", self.name);
+        let thresholds = self.soft.iter().chain(&self.hard);
+        let signals = each_once(thresholds.map(|threshold| threshold.signal.to_string()));
+        let reason = format!("policy {}: {}", self.name, signals.join(" or "));
         RuleDraft {
             name: self.name_for(&selector),
             selector,

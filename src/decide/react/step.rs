@@ -10,8 +10,8 @@ use super::policy::Policy;
 use crate::decide::draft::{RuleDraft, RulePatch};
 use crate::decide::proposal::rank;
 use crate::engine::Semantics;
-use crate::engine::signal::{DeviceSignals, SignalAnswer};
-use crate::model::{DeviceSelector, DeviceTaintRule, Effect, NodeName};
+use crate::engine::signal::{DeviceSignals, Signal, SignalAnswer};
+use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule, Effect, NodeName};
 use crate::naming::duration::exact_duration;
 use crate::naming::{device, keys};
 
@@ -181,6 +181,18 @@ struct Subject<'a> {
     rule: Option<&'a DeviceTaintRule>,
     /// The note of the rule, if the rule is as this policy has left it.
     since: Option<Since>,
+    /// The device whose signals it has.
+    origin: Option<&'a DeviceId>,
+}
+
+impl Subject<'_> {
+    /// The signal, with the device that has it.
+    fn named(&self, signal: &Signal) -> String {
+        match self.origin {
+            Some(origin) => format!("{signal} of {}", origin.device),
+            None => signal.to_string(),
+        }
+    }
 }
 
 /// Returns the decisions of `policy` at `now`, first about devices whose effect stays. After its changes, the next
@@ -204,11 +216,17 @@ pub fn decide(
             Next::Raise(wanted) => raises.push((subject, wanted)),
         }
     }
-    // Hard thresholds first, then those that were reached first, so that limits hold the others.
+    // Hard thresholds first, devices with signals of their own, then those that were reached first: limits hold the others.
     raises.sort_by_key(|(subject, _)| {
         let since = subject.since.as_ref().map(|since| since.at);
         let is_hard = subject.level == Ok(Level::Hard);
-        (Reverse(is_hard), since, device::format(&subject.device))
+        let is_other = subject.origin.is_some();
+        (
+            Reverse(is_hard),
+            is_other,
+            since,
+            device::format(&subject.device),
+        )
     });
     let effect = |subject: &Subject<'_>| subject.rule.map(|rule| rule.taint.effect.clone());
     let tainted = subjects.iter();
@@ -293,6 +311,7 @@ impl Policy {
                 node: found.node.as_ref(),
                 level,
                 rule,
+                origin: found.origin.as_ref(),
             });
         }
         // Of devices that no driver publishes and no claim holds.
@@ -304,6 +323,7 @@ impl Policy {
                 node: None,
                 level: Err("no driver publishes the device".to_owned()),
                 rule: Some(rule),
+                origin: None,
             }
         }));
         subjects
@@ -333,9 +353,9 @@ impl Policy {
             state: SignalState::Present,
             effect: Effect::None,
         };
-        let draft = self.draft(&subject.device, &threshold.signal, since.to_string());
+        let draft = self.draft(&subject.device, since.to_string());
         let create = Action::Create(Box::new(draft));
-        Some(Step::new(subject, create, threshold.signal.to_string()))
+        Some(Step::new(subject, create, subject.named(&threshold.signal)))
     }
 
     fn next_step(&self, subject: &Subject<'_>, now: Timestamp) -> Next {
@@ -408,10 +428,11 @@ impl Policy {
     ) -> Vec<(Effect, String)> {
         let hard = self.hard.as_ref();
         let hard = hard.filter(|_| subject.level == Ok(Level::Hard));
-        let hard = hard.map(|hard| (hard.effect.clone(), hard.signal.to_string()));
+        let hard = hard.map(|hard| (hard.effect.clone(), subject.named(&hard.signal)));
         let soft = self.soft.as_ref().filter(|soft| elapsed >= soft.grace);
         let soft = soft.map(|soft| {
-            let why = format!("{} for {}", soft.signal, exact_duration(elapsed));
+            let signal = subject.named(&soft.signal);
+            let why = format!("{signal} for {}", exact_duration(elapsed));
             (soft.effect.clone(), why)
         });
         let mut wanted: Vec<_> = hard.into_iter().chain(soft).collect();

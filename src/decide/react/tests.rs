@@ -53,6 +53,7 @@ fn signals(device: &str, node: &str, state: char) -> DeviceSignals {
         selected: SignalAnswer::Present,
         soft,
         hard,
+        origin: None,
     }
 }
 
@@ -255,6 +256,27 @@ fn limits_and_guards_leave_the_weaker_effect() {
 }
 
 #[test]
+fn limits_hold_what_only_shares_counters() {
+    let policy = policy(&format!("{SOFT_AND_HARD}, limits: {{devices: 1}}"));
+    let mut card = signals("a-card", "a", 'h');
+    card.origin = Some(id("b-part"));
+    let devices = [card, signals("b-part", "a", 'h')];
+    let mut rules = Vec::new();
+    let steps = turn(&policy, &devices, &mut rules, at(0));
+    let lines: Vec<String> = steps.iter().map(Step::to_string).collect();
+    let has = |line: &str| lines.iter().any(|found| found.ends_with(line));
+    assert!(
+        has("a-card: rule created, effect None: temperature>95 of b-part"),
+        "{lines:?}"
+    );
+    assert!(has("b-part: effect NoExecute: temperature>95"), "{lines:?}");
+    assert!(
+        has("a-card: held, no NoExecute: limits.devices is 1"),
+        "{lines:?}"
+    );
+}
+
+#[test]
 fn health_that_is_not_reported_matters_only_with_a_rule() {
     let policy = policy("signal: health=Unhealthy, hard: {effect: NoSchedule}, recover: {for: 1m}");
     let mut device = signals("gpu-0", "a", '.');
@@ -312,6 +334,10 @@ fn wrong_policies_are_refused_by_the_field() {
         ("signal: a>1", "spec: it has neither soft nor hard"),
         ("hard: {effect: NoExecute}", "spec.signal"),
         ("signal: a>x, hard: {effect: NoExecute}", "spec.signal"),
+        (
+            "signal: a>1, soft: {for: 1m, effect: NoExecute}, hard: {effect: NoSchedule}",
+            "spec.hard.effect",
+        ),
         (
             "signal: a>1, soft: {for: soon, effect: NoSchedule}",
             "spec.soft.for",

@@ -144,7 +144,7 @@ impl<'a> Bench<'a> {
         let described = self.plugin(&["describe", &self.rule, "-o", "json"]);
         let described: Value =
             serde_json::from_str(&text(&described)).expect("describe prints JSON");
-        let remaining = described["remainingPods"].as_array();
+        let remaining = described["items"][0]["remainingPods"].as_array();
         remaining.expect("describe says who is left").clone()
     }
 
