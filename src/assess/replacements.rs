@@ -532,7 +532,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_names_the_first_user_of_its_hardware_and_counts_the_others() {
+    fn a_pod_names_the_users_of_its_hardware() {
         let pod = testing::pod("team-a", "train-0");
         let claim = testing::claim(&pod);
         let results = claim.allocation.iter().flat_map(|found| &found.results);
@@ -555,7 +555,7 @@ mod tests {
         let shared = beside(&all, &impact);
         assert_eq!(
             shared.as_deref(),
-            Some("hardware shared with a/x and 3 more")
+            Some("hardware shared with a/x, a/y, a/z, claim team-a/claim")
         );
         assert_eq!(beside(&all[4..], &impact), None);
     }
