@@ -490,6 +490,7 @@ pub(super) fn beside(siblings: &[Sibling], impact: &PodImpact<'_>) -> Option<Str
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::{ClaimUse, testing};
 
     fn request(needs: Option<i64>, devices: usize) -> RequestReplacement {
         RequestReplacement {
@@ -517,5 +518,44 @@ mod tests {
         let found = completeness(&reading);
         assert!(!found.nodes);
         assert!(found.slices && found.claims && found.rules && found.classes);
+    }
+
+    fn sibling(device: &str, pods: &[&str]) -> Sibling {
+        Sibling {
+            device: device.to_owned(),
+            beside: vec!["gpu.example.com/node-7/gpu-0".to_owned()],
+            claims: vec!["team-a/claim".to_owned()],
+            pods: pods.iter().map(ToString::to_string).collect(),
+            is_admin: false,
+        }
+    }
+
+    #[test]
+    fn a_pod_names_the_users_of_its_hardware() {
+        let pod = testing::pod("team-a", "train-0");
+        let claim = testing::claim(&pod);
+        let results = claim.allocation.iter().flat_map(|found| &found.results);
+        let mut impact = testing::evicted(&pod, 0);
+        impact.claims = vec![ClaimUse {
+            claim: &claim.name,
+            results: results.collect(),
+        }];
+        let device = "gpu.example.com/node-7/gpu-0";
+        let all = [
+            sibling(device, &["a/x", "a/y"]),
+            sibling("gpu-1", &[]),
+            sibling("gpu-2", &["a/z"]),
+            sibling("gpu-3", &["a/z"]),
+            Sibling {
+                beside: vec!["gpu.example.com/node-7/gpu-9".to_owned()],
+                ..sibling("gpu-4", &["a/z"])
+            },
+        ];
+        let shared = beside(&all, &impact);
+        assert_eq!(
+            shared.as_deref(),
+            Some("hardware shared with a/x, a/y, a/z, claim team-a/claim")
+        );
+        assert_eq!(beside(&all[4..], &impact), None);
     }
 }

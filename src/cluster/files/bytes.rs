@@ -36,6 +36,7 @@ pub(crate) fn content<'a>(
 ) -> Result<Content<'a>, InputError> {
     let mut bytes = Bytes::open(source, stdin, limits)?;
     let mut text = Vec::new();
+    let is_long = bytes.length.is_some_and(|length| length > limits.held);
     let mut checked = 0;
     while bytes.append_to(&mut text)? {
         if is_tar(&text) {
@@ -45,13 +46,14 @@ pub(crate) fn content<'a>(
             });
         }
         checked = check(&text, checked).map_err(|problem| bytes.not_text(problem))?;
-        if text.len() as u64 > limits.held {
+        if is_long || text.len() as u64 > limits.held {
             let without_mark = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&text);
             if without_mark.trim_ascii_start().starts_with(b"{") {
-                let without_mark = without_mark.to_vec();
-                return Ok(Content::Json(without_mark, Box::new(bytes)));
+                let mark = text.len().saturating_sub(without_mark.len());
+                text.drain(..mark);
+                return Ok(Content::Json(text, Box::new(bytes)));
             }
-            if !bytes.is_plain {
+            if bytes.length.is_none() {
                 return Err(bytes.too_long(limits.held));
             }
         }
@@ -65,8 +67,8 @@ pub(crate) fn content<'a>(
 pub(crate) struct Bytes<'a> {
     file: String,
     reader: Box<dyn Read + 'a>,
-    /// True if it is neither compressed nor anything but a file: then its size is known.
-    is_plain: bool,
+    /// Length in bytes, if it is neither compressed nor anything but a file.
+    length: Option<u64>,
     limits: Limits,
     /// Bytes that were read from the file itself, and bytes after decompression.
     packed: Option<Rc<Cell<u64>>>,
@@ -85,13 +87,13 @@ impl<'a> Bytes<'a> {
             file: name.clone(),
             source,
         };
-        let (mut reader, is_file): (Box<dyn Read + 'a>, bool) = match source {
+        let (mut reader, length): (Box<dyn Read + 'a>, Option<u64>) = match source {
             FileSource::Path(path) => {
                 let file = File::open(path).map_err(failed)?;
-                let is_file = file.metadata().map_err(failed)?.is_file();
-                (Box::new(file), is_file)
+                let found = file.metadata().map_err(failed)?;
+                (Box::new(file), found.is_file().then_some(found.len()))
             }
-            FileSource::Stdin => (Box::new(stdin), false),
+            FileSource::Stdin => (Box::new(stdin), None),
         };
         let mut head = Vec::new();
         let first = reader
@@ -113,7 +115,7 @@ impl<'a> Bytes<'a> {
                 })),
                 None => Box::new(reader),
             },
-            is_plain: is_file && !is_packed,
+            length: length.filter(|_| !is_packed),
             limits: *limits,
             packed,
             unpacked: 0,
