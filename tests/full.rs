@@ -100,7 +100,6 @@ mod cluster {
 mod packaging {
     mod krew;
     mod linted;
-    mod materials;
     mod newcomer;
     mod program;
     mod release;

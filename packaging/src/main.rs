@@ -2,10 +2,9 @@
 //!
 //! ```text
 //! pack archive TARGET PROGRAM FOLDER   the archive of one platform, into FOLDER
-//! pack release FOLDER                  from FOLDER's six archives: release.json, SHA256SUMS, the software
-//!                                      bill of materials, and every file that package managers read
+//! pack release FOLDER                  from FOLDER's six archives: release.json, SHA256SUMS, and every file
+//!                                      that package managers read
 //! pack generate [--check]              those files again, from release.json as it is
-//! pack sbom FILE                       the software bill of materials alone
 //! pack platforms                       what is released: OS, architecture and target, a line each
 //! ```
 //!
@@ -19,7 +18,6 @@
 
 mod archive;
 mod generated;
-mod materials;
 mod project;
 mod release;
 
@@ -34,7 +32,6 @@ use release::Release;
 const USAGE: &str = "usage: pack archive TARGET PROGRAM FOLDER
        pack release FOLDER
        pack generate [--check]
-       pack sbom FILE
        pack platforms";
 
 fn main() -> ExitCode {
@@ -61,10 +58,6 @@ fn run(arguments: &[&str]) -> Result<()> {
         ["release", folder] => release(&project, Path::new(folder))?,
         ["generate"] => generated::write(&project, &Release::read(&root)?)?,
         ["generate", "--check"] => generated::check(&project, &Release::read(&root)?)?,
-        ["sbom", file] => {
-            let text = materials::bill(&project)?;
-            std::fs::write(file, text).with_context(|| format!("cannot write {file}"))?;
-        }
         ["platforms"] => {
             for platform in PLATFORMS {
                 println!("{} {} {}", platform.os, platform.arch, platform.target);
@@ -91,10 +84,6 @@ fn release(project: &Project, folder: &Path) -> Result<()> {
     let release = Release::of_archives(project, folder)?;
     release.write(&project.root)?;
     generated::write(project, &Some(release.clone()))?;
-
-    let bill = format!("{}-{}.cdx.json", project.name, project.version);
-    std::fs::write(folder.join(&bill), materials::bill(project)?)
-        .with_context(|| format!("cannot write {bill}"))?;
     let manifest = folder.join("devicetaint.yaml");
     std::fs::write(&manifest, generated::krew_manifest(project, &Some(release)))
         .with_context(|| format!("cannot write {}", manifest.display()))?;

@@ -47,7 +47,7 @@ struct Package {
 impl Project {
     /// The one in the folder `root`.
     pub fn read(root: &Path) -> Result<Self> {
-        let metadata: Metadata = serde_json::from_value(metadata(root, &["--no-deps"])?)?;
+        let metadata: Metadata = serde_json::from_value(metadata(root)?)?;
         let mut packages = metadata.packages.into_iter();
         // The engine is a package of the same workspace.
         let package = packages
@@ -71,15 +71,6 @@ impl Project {
         format!("{}/releases/download/v{version}/{file}", self.repository)
     }
 
-    /// Metadata of Cargo about all packages of the program on the released platforms.
-    pub fn dependencies(&self) -> Result<Value> {
-        let targets = PLATFORMS.iter().map(|platform| platform.target);
-        let arguments: Vec<&str> = targets
-            .flat_map(|target| ["--filter-platform", target])
-            .collect();
-        metadata(&self.root, &arguments)
-    }
-
     /// Refuses to release under the address that stands for none.
     pub fn check_address(&self) -> Result<()> {
         let host = self.repository.split('/').nth(2).unwrap_or_default();
@@ -92,11 +83,10 @@ impl Project {
     }
 }
 
-fn metadata(root: &Path, arguments: &[&str]) -> Result<Value> {
+fn metadata(root: &Path) -> Result<Value> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
-        .args(["metadata", "--locked", "--format-version", "1"])
-        .args(arguments)
+        .args(["metadata", "--locked", "--format-version", "1", "--no-deps"])
         .current_dir(root)
         .output()
         .context("cannot run cargo")?;

@@ -3,7 +3,6 @@
 mod archive;
 mod generated;
 mod krew;
-mod materials;
 mod package;
 mod release;
 #[allow(dead_code, reason = "the second tier uses the rest")]
