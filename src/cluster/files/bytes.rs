@@ -91,7 +91,7 @@ impl<'a> Bytes<'a> {
             FileSource::Path(path) => {
                 let file = File::open(path).map_err(failed)?;
                 let found = file.metadata().map_err(failed)?;
-                (Box::new(file), found.is_file().then(|| found.len()))
+                (Box::new(file), found.is_file().then_some(found.len()))
             }
             FileSource::Stdin => (Box::new(stdin), None),
         };
