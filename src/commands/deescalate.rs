@@ -5,14 +5,14 @@
 
 use std::time::Duration;
 
-use clap::ValueEnum;
 use futures::future::join;
 use jiff::Timestamp;
 use tokio::time::{Instant, sleep};
 
 use super::context::Context;
 use super::work::changer::{
-    ChangeArgs, Changer, Recorder, ReportArgs, is_about_one_rule, recorder, reported, stopped,
+    ChangeArgs, Changer, Recorder, ReportArgs, effects, is_about_one_rule, recorder, reported,
+    stopped,
 };
 use super::work::connect::{Live, connect_client, failed, semantics_for};
 use super::work::mutation_context::{MutationContext, by_name, selected_on, selected_rules};
@@ -40,8 +40,8 @@ pub(super) struct DeescalateArgs {
     rules: RuleArguments,
 
     /// New effect
-    #[arg(long, value_enum, value_name = "None|NoSchedule")]
-    to: Lower,
+    #[arg(long, value_parser = effects(["None", "NoSchedule"]), hide_possible_values = true, value_name = "None|NoSchedule")]
+    to: Effect,
 
     /// Accepted for scripts; this command never asks for confirmation
     #[arg(short = 'y', long = "yes", hide_short_help = true)]
@@ -65,25 +65,6 @@ Examples:
   # Select the rule by its device and taint key
   kubectl devicetaint deescalate gpu.example.com/node-7/gpu-0 \\
     example.com/maintenance --to None";
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Lower {
-    /// Block no new pods, and evict no pods
-    #[value(name = "None")]
-    None,
-    /// Only block new pods
-    #[value(name = "NoSchedule")]
-    NoSchedule,
-}
-
-impl From<Lower> for Effect {
-    fn from(lower: Lower) -> Self {
-        match lower {
-            Lower::None => Self::None,
-            Lower::NoSchedule => Self::NoSchedule,
-        }
-    }
-}
 
 /// Time limit for reading the user's name before the change, and the controller's status after it.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -126,37 +107,24 @@ impl DeescalateArgs {
         // The user's name is only a note, for which lowering the effect must not wait.
         let user = tokio::time::timeout(PATIENCE, user_name(&reached.client));
         let (found, user) = join(find(&choice, &reached, context), user).await;
-        let (chooser, (mut found, mut unread)) = found?;
-        // A single failure is reported with all its details, such as a role to ask for.
-        let is_alone = found.rules.is_empty() && found.missing.is_empty() && unread.len() == 1;
-        let alone = is_alone.then(|| unread.pop()).flatten();
-        if found.rules.is_empty()
-            && found.missing.is_empty()
-            && unread.is_empty()
-            && alone.is_none()
-        {
+        let (chooser, (mut found, unread)) = found?;
+        if found.rules.is_empty() && found.missing.is_empty() && unread.is_empty() {
             context.printer.note("No resources found");
         }
         let log = &context.log;
         let mut changer = Changer::new(Some(&reached.rules), recorder);
         changer.set_user(user.unwrap_or(None));
         log.missing(&chooser, &found);
-        let unreadable = |name: &str, failure: &Failure| {
-            log.add(RuleOutcome::new(name, RuleResult::Failed).with_error(failure));
-        };
-        if let Some((name, failure)) = &alone {
-            unreadable(name, failure);
-        }
         for (name, failure) in unread {
-            unreadable(&name, &failure);
+            log.add(RuleOutcome::new(&name, RuleResult::Failed).with_error(&failure));
             found.missing.push(failure);
         }
-        let to = Effect::from(self.to);
-        let open = found.rules.iter().filter(|rule| rule.taint.effect != to);
+        let open = found.rules.iter();
+        let open = open.filter(|rule| rule.taint.effect != self.to);
         log.plan(open.map(|rule| (rule.name.to_string(), RuleGoal::Changed)));
         // Lower the rules that exist, even if others are missing: later is too late.
         let downgraded = Box::pin(self.pull(&found.rules, &reached, &changer)).await;
-        let ended = match (found.all_missing(), downgraded) {
+        match (found.all_missing(), downgraded) {
             (None, downgraded) => downgraded.map(|()| ExitStatus::Success),
             (Some(missing), Ok(())) if found.rules.is_empty() => Err(missing),
             (Some(missing), Ok(())) => Err(stopped(missing, context)),
@@ -164,8 +132,7 @@ impl DeescalateArgs {
                 let status = of_parts([missing.status(), failure.status()]);
                 Err(failure.ending(status).hint(missing.to_string()))
             }
-        };
-        alone.map_or(ended, |(_, failure)| Err(failure))
+        }
     }
 }
 
@@ -234,14 +201,13 @@ impl DeescalateArgs {
         reached: &ReachedServer,
         changer: &Changer<'_>,
     ) -> Result<(), Failure> {
-        let to = Effect::from(self.to);
-        let context = changer.context();
+        let (to, context) = (&self.to, changer.context());
         let pulled = reached.client.server_time();
-        let patch = RulePatch::effect(&to, &Self::semantics(reached), reached.client.server_time());
+        let patch = RulePatch::effect(to, &Self::semantics(reached), pulled);
         let mut downgraded = Vec::new();
         let mut refused: Option<Failure> = None;
         for rule in found {
-            match changer.downgrade(rule, &patch, &to).await {
+            match changer.downgrade(rule, &patch, to).await {
                 Ok(done) => downgraded.extend(done),
                 // A rule that cannot be changed must not keep the others evicting.
                 Err(failure) if is_about_one_rule(&failure) => {
@@ -257,11 +223,7 @@ impl DeescalateArgs {
             changer.note(line);
         }
         if self.change.dry_run.is_real() {
-            let downgrade = DowngradedRules {
-                downgraded,
-                at: pulled,
-            };
-            tell_cancelled(reached, downgrade, changer).await;
+            tell_cancelled(reached, downgraded, pulled, changer).await;
         }
         refused.map_or(Ok(()), |failure| Err(stopped(failure, context)))
     }
@@ -276,13 +238,6 @@ impl DeescalateArgs {
         let semantics = version.and_then(Semantics::of);
         semantics.unwrap_or_else(Semantics::assumed)
     }
-}
-
-/// Rules whose effect was lowered, as they were before.
-struct DowngradedRules {
-    downgraded: Vec<DeviceTaintRule>,
-    /// The server's clock before the first of them was changed.
-    at: Option<Timestamp>,
 }
 
 /// True if the controller observes the rules as they are by now, within a time limit: a change that it has
@@ -313,22 +268,16 @@ async fn is_confirmed(downgraded: &[DeviceTaintRule], rules: &Rules) -> bool {
 /// it is unknown.
 async fn tell_cancelled(
     reached: &ReachedServer,
-    downgrade: DowngradedRules,
+    downgraded: Vec<DeviceTaintRule>,
+    at: Option<Timestamp>,
     changer: &Changer<'_>,
 ) {
-    let evicting: Vec<DeviceTaintRule> = downgrade
-        .downgraded
-        .into_iter()
-        .filter(|rule| rule.taint.effect == Effect::NoExecute)
-        .collect();
+    let mut evicting = downgraded;
+    evicting.retain(|rule| rule.taint.effect == Effect::NoExecute);
     if evicting.is_empty() {
         return;
     }
-    let downgrade = DowngradedRules {
-        downgraded: evicting,
-        ..downgrade
-    };
-    match pending(reached, &downgrade).await {
+    match pending(reached, &evicting, at).await {
         Ok(line) => changer.note(line),
         Err(failure) => changer.context().printer.warn(&format!(
             "the effect was lowered, but the number of pending evictions is unknown: {failure}"
@@ -336,8 +285,12 @@ async fn tell_cancelled(
     }
 }
 
-async fn pending(reached: &ReachedServer, downgrade: &DowngradedRules) -> Result<String, String> {
-    let evicting = &downgrade.downgraded;
+/// The pending evictions of rules as they were at that time of the server, before they were changed.
+async fn pending(
+    reached: &ReachedServer,
+    evicting: &[DeviceTaintRule],
+    at: Option<Timestamp>,
+) -> Result<String, String> {
     let confirmed = is_confirmed(evicting, &reached.rules).await;
     let mutation = MutationContext::of(reached.live()?)
         .await
@@ -350,7 +303,7 @@ async fn pending(reached: &ReachedServer, downgrade: &DowngradedRules) -> Result
         .map_err(|failure| failure.to_string())?;
     let impact = view.impact(&proposed);
     let seen = DowngradeObservation {
-        pulled: downgrade.at,
+        pulled: at,
         confirmed,
         now: view.now,
     };

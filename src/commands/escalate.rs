@@ -1,10 +1,8 @@
 //! `escalate`: let rules do more.
 
-use clap::ValueEnum;
-
 use super::context::Context;
 use super::work::changer::{
-    Changer, Recorder, RehearsalArgs, ReportArgs, recorder, reported, stopped,
+    Changer, Recorder, RehearsalArgs, ReportArgs, effects, recorder, reported, stopped,
 };
 use super::work::mutation_context::MutationContext;
 use super::work::pipeline::{Pipeline, read_limits};
@@ -32,13 +30,8 @@ pub(super) struct EscalateArgs {
     rules: RuleArguments,
 
     /// New effect
-    #[arg(
-        long,
-        value_enum,
-        hide_possible_values = true,
-        value_name = "NoSchedule|NoExecute"
-    )]
-    to: Higher,
+    #[arg(long, value_parser = effects(["NoSchedule", "NoExecute"]), hide_possible_values = true, value_name = "NoSchedule|NoExecute")]
+    to: Effect,
 
     #[command(flatten)]
     waiting: WaitingArgs,
@@ -66,25 +59,6 @@ Examples:
   kubectl devicetaint preview --rule maintenance-node-7 -o json > report.json
   kubectl devicetaint escalate maintenance-node-7 --to NoExecute \\
     --yes --expect report.json --wait";
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Higher {
-    /// Block new pods
-    #[value(name = "NoSchedule")]
-    NoSchedule,
-    /// Also evict the pods that use the devices
-    #[value(name = "NoExecute")]
-    NoExecute,
-}
-
-impl From<Higher> for Effect {
-    fn from(higher: Higher) -> Self {
-        match higher {
-            Higher::NoSchedule => Self::NoSchedule,
-            Higher::NoExecute => Self::NoExecute,
-        }
-    }
-}
 
 pub(super) async fn run(args: EscalateArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let format = args.report.output;
@@ -123,7 +97,7 @@ impl EscalateArgs {
         choice: &RuleChoice,
         context: &Context,
     ) -> Result<(MutationContext, Proposal), Failure> {
-        let to = Effect::from(self.to);
+        let to = self.to.clone();
         let mutation = MutationContext::open(&self.change.source()?, context).await?;
         let (mutation, chooser) = mutation.chooser(choice).await?;
         let meant = mutation.selected(&chooser).await?;
@@ -157,7 +131,7 @@ impl EscalateArgs {
         for done in proposal.rules.iter().filter(|rule| !rule.is_open()) {
             changer.unchanged(&done.rule)?;
         }
-        let to = Effect::from(self.to);
+        let to = self.to.clone();
         let patch = RulePatch::effect(&to, &mutation.view.semantics, Some(mutation.view.now));
         for rule in &proposal.changed() {
             // On a conflict it is decided again: a rule that is gone, or that does more by now, is left

@@ -101,7 +101,12 @@ pub(super) async fn run(args: ReactArgs, context: &Context) -> Result<ExitStatus
         said: BTreeMap::new(),
         result: ExitStatus::Success,
     };
-    refuse_equal_names(&reaction.policies)?;
+    let mut names = BTreeSet::new();
+    let mut policies = reaction.policies.iter();
+    if let Some(Policy { name, .. }) = policies.find(|policy| !names.insert(&policy.name)) {
+        let text = format!("two policies have the name {name}");
+        return Err(Failure::new(ExitStatus::Failed, text));
+    }
     if args.from.is_empty() {
         return Box::pin(reaction.watch(&args)).await;
     }
@@ -124,17 +129,6 @@ fn source(from: Vec<PathBuf>) -> Source {
         from,
         kubernetes: None,
         now: None,
-    }
-}
-
-fn refuse_equal_names(policies: &[Policy]) -> Result<(), Failure> {
-    let mut names = BTreeSet::new();
-    match policies.iter().find(|policy| !names.insert(&policy.name)) {
-        None => Ok(()),
-        Some(Policy { name, .. }) => {
-            let text = format!("two policies have the name {name}");
-            Err(Failure::new(ExitStatus::Failed, text))
-        }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::Value;
 
 use super::connect::{Source, failed};
@@ -413,6 +414,11 @@ fn removed(deleted: RuleOutcome, removal: Removal) -> RuleOutcome {
         Removal::Requested => requested(),
         Removal::Leaving => requested().doubted(),
     }
+}
+
+/// Accepts these effects.
+pub(crate) fn effects(names: [&'static str; 2]) -> impl TypedValueParser<Value = Effect> {
+    PossibleValuesParser::new(names).map(|name| Effect::from(name.as_str()))
 }
 
 /// Records changes for a report in that format, or in a line each.

@@ -228,12 +228,9 @@ pub fn decide(
             device::format(&subject.device),
         )
     });
-    let effect = |subject: &Subject<'_>| subject.rule.map(|rule| rule.taint.effect.clone());
     let tainted = subjects.iter();
-    let mut tainted: Vec<_> = tainted
-        .filter_map(|subject| Some((subject, effect(subject)?)))
-        .filter(|(_, effect)| *effect != Effect::None)
-        .collect();
+    let tainted = tainted.filter_map(|it| Some((it, it.rule?.taint.effect.clone())));
+    let mut tainted: Vec<_> = tainted.filter(|(_, it)| *it != Effect::None).collect();
     for (subject, wanted) in raises {
         steps.extend(policy.within_limits(subject, wanted, held, &mut tainted));
     }
@@ -270,12 +267,6 @@ enum Next {
     Step(Step),
     /// The rule is to have one of these effects, the strongest first, each with its reason.
     Raise(Vec<(Effect, String)>),
-}
-
-impl From<Option<Step>> for Next {
-    fn from(step: Option<Step>) -> Self {
-        step.map_or(Self::Nothing, Self::Step)
-    }
 }
 
 impl Policy {
@@ -360,7 +351,10 @@ impl Policy {
 
     fn next_step(&self, subject: &Subject<'_>, now: Timestamp) -> Next {
         let (rule, since) = match (subject.rule, &subject.since) {
-            (None, _) => return Next::from(self.first_step(subject, now)),
+            (None, _) => {
+                let first = self.first_step(subject, now);
+                return first.map_or(Next::Nothing, Next::Step);
+            }
             (Some(rule), _) if rule.metadata.deletion.is_some() => return Next::Nothing,
             (Some(rule), None) => {
                 let name = &rule.name;
