@@ -80,7 +80,8 @@ impl ExitStatus {
             Self::Usage => "usage: the command line is invalid",
             Self::Refused => {
                 "refused, and nothing was changed: for example, a guard tripped, a confirmation is missing, the \
-                 impact does not match --expect, or a device cannot be removed from the machine safely"
+                 impact does not match --expect, or a device cannot be removed from the machine safely; `react \
+                 --once`: a limit holds a device back"
             }
             Self::TimedOut => {
                 "the wait ended before its condition was met: for example, it timed out, a drain is unfinished, another \
@@ -88,8 +89,9 @@ impl ExitStatus {
                  unless make-room removed its rules"
             }
             Self::Incomplete => {
-                "the report is incomplete (with --strict or -o name), `plan` cannot compare costs, or the \
-                 eviction controller expects another number of evictions than `preview --publish`, or does not respond"
+                "the report is incomplete (with --strict or -o name), `plan` cannot compare costs, `react --once` \
+                 cannot read a signal, or the eviction controller expects another number of evictions than `preview \
+                 --publish`, or does not respond"
             }
             Self::TryAgain => {
                 "temporary error: the network, a busy or failing server, or a concurrent change; run the \

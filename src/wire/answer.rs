@@ -1,7 +1,7 @@
-//! The kind and version a response claims, before any of it is trusted.
+//! Identity and status of the object in a response, before any of it is trusted.
 //!
 //! A body that came with the right status code may still be another object than the one that was
-//! asked for, or come from something that is no API server. Reads only as much as says that.
+//! asked for, or come from something that is no API server. Reads no other fields.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! `ResourceClaim` as served by every version since `resource.k8s.io/v1beta2`.
+//! Claims, their templates and device classes, as every version since `resource.k8s.io/v1beta2` serves them.
 
 use std::collections::BTreeMap;
 
@@ -43,7 +43,7 @@ message! {
 
     /// The devices that were given.
     pub struct DeviceAllocationResult {
-        /// One per device or share.
+        /// Results, one for each device or share.
         results: repeated DeviceRequestAllocationResult = 1,
     }
 
@@ -53,11 +53,11 @@ message! {
         request: optional string = 1,
         /// Driver of the device.
         driver: optional string = 2,
-        /// From which pool.
+        /// Pool of the device.
         pool: optional string = 3,
         /// Name of the device.
         device: optional string = 4,
-        /// True if for administration.
+        /// True for admin access.
         admin_access: optional bool = 5,
         /// Tolerations.
         tolerations: repeated DeviceToleration = 6,
@@ -169,7 +169,7 @@ impl ResourceClaimConsumerReference {
     }
 }
 
-/// [`ResourceClaim`] without its spec, which plays no part once devices are allocated: only the question for a
+/// [`ResourceClaim`] without its spec, which plays no part once devices are allocated: only the search for a
 /// replacement needs it. For live reads, which are protobuf: a decoder that does not know a field passes over it.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct WithoutSpec {
@@ -199,7 +199,7 @@ message! {
 
     /// `DeviceClaim`.
     pub struct DeviceClaim {
-        /// All have to be served.
+        /// Requests, all of which have to be served.
         requests: repeated DeviceRequest = 1,
         /// Constraints between the devices.
         constraints: repeated DeviceConstraint = 2,
@@ -207,7 +207,7 @@ message! {
 
     /// `DeviceConstraint`.
     pub struct DeviceConstraint {
-        /// For which requests.
+        /// Requests that it is about; empty means all.
         requests: repeated string = 1,
         /// An attribute that has to be the same.
         match_attribute: optional string = 2,
@@ -221,7 +221,7 @@ message! {
         name: optional string = 1,
         /// Requested devices.
         exactly: optional ExactDeviceRequest = 2,
-        /// Or the first of these.
+        /// Alternatives, of which the first that can be served is taken.
         first_available: repeated DeviceSubRequest = 3,
     }
 
@@ -229,13 +229,13 @@ message! {
     pub struct ExactDeviceRequest {
         /// The class.
         device_class_name: optional string = 1,
-        /// All have to hold.
+        /// Selectors, all of which have to hold.
         selectors: repeated DeviceSelector = 2,
         /// Allocation mode, such as `ExactCount`.
         allocation_mode: optional string = 3,
         /// Number of devices.
         count: optional int64 = 4,
-        /// True if for administration.
+        /// True for admin access.
         admin_access: optional bool = 5,
         /// Tolerations.
         tolerations: repeated DeviceToleration = 6,
@@ -251,7 +251,7 @@ message! {
         name: optional string = 1,
         /// The class.
         device_class_name: optional string = 2,
-        /// All have to hold.
+        /// Selectors, all of which have to hold.
         selectors: repeated DeviceSelector = 3,
         /// Allocation mode, such as `ExactCount`.
         allocation_mode: optional string = 4,
@@ -324,7 +324,7 @@ impl DeviceRequest {
 }
 
 impl DeviceSubRequest {
-    /// An alternative asks for what a request can ask for, but administration.
+    /// The alternative as a request: it can ask for the same, except for admin access.
     fn as_exact(&self) -> ExactDeviceRequest {
         ExactDeviceRequest {
             device_class_name: self.device_class_name.clone(),
@@ -425,7 +425,7 @@ message! {
 
     /// Devices of a class.
     pub struct DeviceClassSpec {
-        /// All must hold.
+        /// Selectors, all of which have to hold.
         selectors: repeated DeviceSelector = 1,
         /// The extended resource that the devices serve; since 1.34.
         extended_resource_name: optional string = 4,
@@ -433,13 +433,13 @@ message! {
 
     /// A condition on a device.
     pub struct DeviceSelector {
-        /// The only kind of condition that there is.
+        /// Condition in CEL, the only kind that there is.
         cel: optional CelDeviceSelector = 1,
     }
 
     /// A condition on a device, as an expression.
     pub struct CelDeviceSelector {
-        /// In the Common Expression Language.
+        /// Expression in the Common Expression Language (CEL).
         expression: optional string = 1,
     }
 }

@@ -1,7 +1,7 @@
 //! The condition `EvictionInProgress` that the controller would write.
 //!
-//! Takes what the controller counts for one rule and gives the condition `EvictionInProgress` that
-//! it writes, word for word, singular and plural included. Counts nothing itself.
+//! Takes what the controller counts for one rule, and gives the condition word for word, singular and plural included.
+//! Counts nothing itself.
 //!
 //! Upstream: `device_taint_eviction.go`, `updateRule` (Kubernetes 1.35 to 1.37).
 
@@ -43,7 +43,7 @@ pub struct Condition {
 impl Condition {
     /// The condition of a rule with this effect.
     ///
-    /// `evicted` is how many pods the controller has evicted because of the rule since it started.
+    /// `evicted` is the number of pods that the controller has evicted because of the rule since it started.
     pub fn of(effect: &Effect, counts: &Counts, evicted: usize) -> Self {
         let (status, reason, mut message) = match effect {
             Effect::NoExecute if counts.pods > 0 => (

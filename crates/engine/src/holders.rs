@@ -18,11 +18,11 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct HoldingClaim<'a> {
     /// The claim.
     pub claim: &'a ResourceClaim,
-    /// Those of its devices that were asked about, by name.
+    /// Those of its devices for which holders were searched, by name.
     pub devices: Vec<DeviceId>,
     /// The pods that it is reserved for, as far as they are known.
     pub pods: Vec<&'a Pod>,
-    /// Those of them that were deleted, by any client, and how far they are.
+    /// Those of the pods that were deleted, by any client, with what keeps them.
     pub leaving: Vec<PendingEviction<'a>>,
 }
 
@@ -35,7 +35,7 @@ impl HoldingClaim<'_> {
         results.all(|result| result.admin_access)
     }
 
-    /// The claim, with how far those of its pods are that were deleted.
+    /// The claim with `leaving`: its deleted pods, with what keeps each.
     #[must_use]
     pub fn with_leaving(self, facts: &TerminationFacts<'_>, now: Timestamp) -> Self {
         let pods = self.pods.iter();
@@ -74,7 +74,7 @@ pub fn holders<'a>(snapshot: &'a Snapshot, devices: &BTreeSet<DeviceId>) -> Vec<
     holders
 }
 
-/// Why a pod stays on devices from which rules evict.
+/// Reason for which a pod stays on devices from which rules evict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NotEvictedReason {
     /// It tolerates the taints forever.
@@ -96,7 +96,7 @@ pub enum NotEvictedReason {
 pub struct UnevictedPod<'a> {
     /// The pod.
     pub pod: &'a Pod,
-    /// Why.
+    /// Reason.
     pub stay: NotEvictedReason,
 }
 
@@ -119,7 +119,7 @@ fn stay(impact: &PodImpact<'_>) -> Option<NotEvictedReason> {
         return Some(NotEvictedReason::Ended);
     }
     match impact.verdict {
-        // It will be left at the next look.
+        // The next observation has it among the pods that are left to go.
         Verdict::Evicted { .. } => None,
         Verdict::Terminating => Some(NotEvictedReason::Leaves),
         Verdict::Tolerates if is_admin(impact) => Some(NotEvictedReason::Administrates),
@@ -155,7 +155,7 @@ pub enum PodEnd {
 pub struct UnreleasedPod {
     /// The pod.
     pub pod: NamespacedName,
-    /// Where it was.
+    /// Node of the pod.
     pub node: Option<NodeName>,
     /// The devices that it held when it was seen last.
     pub devices: Vec<DeviceId>,
@@ -163,29 +163,29 @@ pub struct UnreleasedPod {
     pub end: PodEnd,
 }
 
-/// Pods in one look.
+/// Pods and claims in one observation.
 #[derive(Clone, Copy, Debug)]
 pub struct PodObservation<'a> {
-    /// Those that are there.
+    /// Pods that are there.
     pub pods: &'a [Pod],
     /// The claims that are there.
     pub claims: &'a [ResourceClaim],
-    /// Those that are to go.
+    /// Pods that are to go.
     pub left: &'a [PendingEviction<'a>],
     /// The claims that are waited for, with their pods.
     pub holders: &'a [HoldingClaim<'a>],
-    /// Those that use the devices and are not to go: deleted by force, they leave the devices in use as well.
+    /// Pods that use the devices and are not to go: deleted by force, they leave the devices in use as well.
     pub staying: &'a [UnevictedPod<'a>],
-    /// Those that were told to be gone since the look before, as they were last.
+    /// Pods whose deletion was reported since the previous observation, in their last state.
     pub departed: &'a [Pod],
 }
 
 /// Observations of pods that were to go.
 #[derive(Clone, Debug, Default)]
 pub struct ForcedDeletions {
-    /// As they were seen last.
+    /// Pods as they were observed last.
     last: BTreeMap<Uid, LastSeen>,
-    /// Those that are gone, and were not seen to be ended by their kubelet.
+    /// Pods that are gone, and were not observed to be ended by their kubelet.
     forced: BTreeMap<Uid, UnreleasedPod>,
 }
 
@@ -196,7 +196,7 @@ struct LastSeen {
 }
 
 impl ForcedDeletions {
-    /// Takes note of who is there and who is gone, of the pods that were ever to go.
+    /// Records which of the pods that were ever to go are there, and which are gone.
     pub fn see(&mut self, observation: &PodObservation<'_>, wanted: &HashSet<Uid>) {
         // Events of a watch come first and take the pod out of `last`, so that its absence is not judged again below.
         for pod in observation.departed {
@@ -211,7 +211,7 @@ impl ForcedDeletions {
                 self.forced.insert(pod.uid.clone(), last.pod);
             }
         }
-        // Seen to end is as good as told to have ended: it may be gone by the next look, without an event.
+        // A pod whose end was observed needs no event: it may be gone by the next observation without one.
         for pod in observation.pods.iter().filter(|pod| has_ended(pod)) {
             self.last.remove(&pod.uid);
         }
@@ -255,7 +255,7 @@ impl ForcedDeletions {
         let staying = observation.staying.iter().map(|stays| (stays.pod, false));
         let all = of_holders.chain(staying).chain(left);
         for (pod, is_stuck) in all.filter(|(pod, _)| !has_ended(pod)) {
-            // A claim may be given back before its pod is gone: what was seen to be held once, was.
+            // A claim may be released before its pod is gone: what was observed to be held once, was.
             let known = self.last.get(&pod.uid);
             let before = known.map(|last| last.pod.devices.clone());
             let mut now = seen(pod, observation.claims);

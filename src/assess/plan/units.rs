@@ -212,7 +212,7 @@ fn evaluate(units: &[&PlanUnit], taint: &Taint, basis: &Basis<'_>) -> Plan {
         let is_known = knows_hazards || row.evicted_pod_count == 0;
         row.hazards = row.hazards.take().filter(|all| is_known || !all.is_empty());
         if let Some(hazards) = &mut row.hazards {
-            hazards.sort_by_key(|hazard| hazard.rank());
+            hazards.sort();
             hazards.dedup();
         }
         if let Some(budgets) = &mut row.violated_budgets {

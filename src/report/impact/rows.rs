@@ -32,9 +32,9 @@ pub(super) fn sorted<'a>(pods: impl Iterator<Item = &'a Pod>) -> Vec<&'a Pod> {
     let mut pods: Vec<&Pod> = pods.collect();
     pods.sort_by_cached_key(|pod| {
         let hazards = pod.outcome.is_evicted().then(|| {
-            let worst = pod.hazards.iter().map(|hazard| hazard.rank()).min();
+            let worst = pod.hazards.iter().min().copied();
             let more = Reverse(pod.hazards.len());
-            (worst.unwrap_or(u8::MAX), more, pod.evict_in_seconds)
+            (worst.is_none(), worst, more, pod.evict_in_seconds)
         });
         let last = (pod.namespace.clone(), pod.name.clone());
         (standing(pod), hazards, last)
@@ -194,10 +194,9 @@ pub(super) fn after(seconds: i64) -> String {
 fn risks(pods: &[&Pod]) -> Vec<String> {
     let evicted = pods.iter().filter(|pod| pod.outcome.is_evicted());
     let findings = evicted.flat_map(|pod| &pod.findings);
-    let mut risks: BTreeMap<(u8, Hazard), &String> = BTreeMap::new();
+    let mut risks: BTreeMap<Hazard, &String> = BTreeMap::new();
     for finding in findings {
-        let key = (finding.hazard.rank(), finding.hazard);
-        risks.entry(key).or_insert(&finding.message);
+        risks.entry(finding.hazard).or_insert(&finding.message);
     }
     let stay = pods.iter().filter(|pod| !pod.outcome.is_evicted());
     let notes = stay.flat_map(|pod| &pod.notes).map(|note| &note.message);

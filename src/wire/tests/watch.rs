@@ -49,7 +49,7 @@ fn rules() -> WatchDecoder {
     decoder(Kind::DeviceTaintRule)
 }
 
-/// `+NAME@VERSION` for what is there, `-NAME@VERSION` for what is not, `=@VERSION` for nothing.
+/// Events as `+NAME@VERSION` for an object, `-NAME@VERSION` for a missing one, and `=@VERSION` for a bookmark.
 fn describe(events: &[WatchEvent]) -> Vec<String> {
     let told = events.iter().map(|event| {
         let version = &event.resource_version;

@@ -1,4 +1,4 @@
-//! Capacity consumed of shared devices.
+//! Capacities that requests take of devices, and the quantities in which they are written.
 
 use super::pool::Unknown;
 use crate::model::{CapacityPolicy, CapacityRange, Device};
@@ -12,16 +12,16 @@ pub(super) type RequestedCapacity = BTreeMap<Arc<str>, Arc<str>>;
 /// Consumed capacities of a device, by their names as [`CapacityNames::short`] has them.
 pub(super) type ConsumedCapacity<'a> = BTreeMap<&'a str, Portion>;
 
-/// A part of a capacity.
+/// Amount that is taken of a capacity.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Portion {
-    /// Amount of the part.
+    /// The amount.
     pub(super) portion: Amount,
     /// Capacity of the device.
     whole: Amount,
 }
 
-/// A reason why it is not known what a request takes.
+/// Reason for which the amounts that a request takes cannot be calculated.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum CapacityError {
     /// An amount cannot be calculated.
@@ -51,7 +51,7 @@ pub(super) struct CapacityNames<'d> {
 }
 
 impl<'d> CapacityNames<'d> {
-    /// Since 1.38, `DRIVER/NAME` and `NAME` are the same capacity.
+    /// Names for devices of `driver`: since 1.38, `DRIVER/NAME` and `NAME` are the same capacity.
     pub(super) fn of(driver: &'d str, semantics: &Semantics) -> Self {
         Self {
             driver: semantics.allocates_as_1_38.then_some(driver),
@@ -64,8 +64,8 @@ impl<'d> CapacityNames<'d> {
         own.and_then(|rest| rest.strip_prefix('/')).unwrap_or(name)
     }
 
-    /// The amounts that count, each with its short name and its name: of both spellings of one, as upstream, that with
-    /// the driver's name.
+    /// Amounts that count, each with its short name and its name. Of a capacity in both spellings, the one with the
+    /// driver's name counts, as upstream.
     pub(super) fn counting<'m, I>(
         self,
         amounts: impl Fn() -> I,
@@ -115,7 +115,7 @@ pub(super) fn taken<'a>(
             .as_ref()
             .and_then(|terms| terms.policies.get(name));
         let wanted = wanted.get(short).map(|written| read(written)).transpose()?;
-        // Since 1.38 before a policy can round it up to a valid portion.
+        // Since 1.38, a negative amount is refused before a policy could round it up to a valid portion.
         if names.driver.is_some() && wanted.is_some_and(|wanted| wanted < 0) {
             return Err(CapacityError::Unreadable);
         }
@@ -135,7 +135,7 @@ pub(super) fn taken<'a>(
     Ok(Some(taken))
 }
 
-/// True if all capacities of `device` are taken, however much that is: they need not be decoded.
+/// True if the request takes all capacities of `device`: their amounts need not be decoded.
 pub(super) fn takes_all(asked: &RequestedCapacity, device: &Device) -> bool {
     let mut terms = device.terms.iter();
     asked.is_empty()
@@ -143,7 +143,7 @@ pub(super) fn takes_all(asked: &RequestedCapacity, device: &Device) -> bool {
         && terms.all(|terms| terms.policies.is_empty())
 }
 
-/// True if so much is left of every capacity, where `used` says how much of each is in use.
+/// True if `taken` is left of every capacity; `used` gives the amount of each that is in use.
 ///
 /// Upstream: `cmpRequestOverCapacity`, from where it adds.
 pub(super) fn is_left(
@@ -171,7 +171,7 @@ fn read_of(written: Option<&Arc<str>>) -> Result<Option<Amount>, CapacityError> 
     written.map(|written| read(written)).transpose()
 }
 
-/// The portion for a request of so much, or of no amount.
+/// Portion for a request of the amount `wanted`, or of none.
 ///
 /// Upstream: `calculateConsumedCapacity`.
 fn portion(
@@ -201,7 +201,7 @@ fn portion(
     Ok(wanted)
 }
 
-/// Upstream: `roundUpRange`.
+/// The amount `wanted`, rounded up to a step of `range`. Upstream: `roundUpRange`.
 fn rounded_up(wanted: Amount, min: Amount, range: &CapacityRange) -> Result<Amount, CapacityError> {
     if wanted < min {
         return Ok(min);
@@ -227,7 +227,7 @@ fn rounded_up(wanted: Amount, min: Amount, range: &CapacityRange) -> Result<Amou
         .ok_or(CapacityError::Unreadable)
 }
 
-/// Upstream: `violatesPolicy`.
+/// True if `policy` does not allow the portion. Upstream: `violatesPolicy`.
 fn violates(portion: Amount, policy: &CapacityPolicy) -> Result<bool, CapacityError> {
     // The default is always valid, as upstream, even where range or values leave it out.
     if read_of(policy.default.as_ref())? == Some(portion) {
@@ -244,7 +244,7 @@ fn violates(portion: Amount, policy: &CapacityPolicy) -> Result<bool, CapacityEr
     Ok(!values.is_empty() && !values.contains(&portion))
 }
 
-/// Upstream: `violateValidRange`.
+/// True if the portion is outside of `range` or between its steps. Upstream: `violateValidRange`.
 fn is_outside(portion: Amount, range: &CapacityRange) -> Result<bool, CapacityError> {
     if read_of(range.max.as_ref())?.is_some_and(|max| portion > max) {
         return Ok(true);
@@ -265,7 +265,7 @@ fn is_outside(portion: Amount, range: &CapacityRange) -> Result<bool, CapacityEr
         .ok_or(CapacityError::Unreadable)
 }
 
-/// In which unit a range counts: thousandths, where all of it comes out even in them, or wholes.
+/// Unit in which a range counts: thousandths if all its amounts are whole numbers of them, otherwise ones.
 ///
 /// Upstream: `useMilli`, with the gate `DRAFractionalCapacityRange`.
 fn unit(range: &CapacityRange) -> Result<Amount, CapacityError> {
@@ -277,7 +277,7 @@ fn unit(range: &CapacityRange) -> Result<Amount, CapacityError> {
     Ok(MILLI)
 }
 
-/// As many units as it is, rounded up.
+/// The amount in units, rounded up.
 fn in_units(amount: Amount, unit: Amount) -> Amount {
     let whole = amount.div_euclid(unit);
     if amount.rem_euclid(unit) == 0 {
@@ -290,16 +290,16 @@ fn in_units(amount: Amount, unit: Amount) -> Amount {
 /// An amount in billionths, as exact as Kubernetes is.
 pub(super) type Amount = i128;
 
-/// One of whatever is counted.
+/// One, in billionths.
 pub(super) const ONE: Amount = 1_000_000_000;
 
-/// A thousandth of it.
+/// A thousandth, in billionths.
 pub(super) const MILLI: Amount = 1_000_000;
 
 /// The largest amount that Kubernetes knows; what is more counts as this.
 const LARGEST: Amount = 9_223_372_036_854_775_807 * ONE;
 
-/// The amount that `written` means; absent where it is no quantity.
+/// Amount that `written` means; absent where it is no quantity, or has too many digits to calculate with.
 ///
 /// Upstream: `ParseQuantity` in `k8s.io/apimachinery/pkg/api/resource/quantity.go`.
 pub(super) fn amount(written: &str) -> Option<Amount> {
@@ -330,7 +330,7 @@ pub(super) fn amount(written: &str) -> Option<Amount> {
     Some(magnitude)
 }
 
-/// Factor of a suffix, and the power of ten that comes on top, to billionths.
+/// Factor of a suffix, and the power of ten that then leads to billionths.
 fn suffix_scale(suffix: &str) -> Option<(Amount, i32)> {
     let binary = |power: u32| 1024_i128.checked_pow(power).map(|factor| (factor, 9));
     match suffix {
@@ -357,14 +357,14 @@ fn suffix_scale(suffix: &str) -> Option<(Amount, i32)> {
     }
 }
 
-/// So many times ten to the power; what does not come out even is rounded up.
+/// The number `digits` times ten to the power of `power`, rounded up.
 fn scaled(digits: Amount, power: i32) -> Option<Amount> {
     if digits == 0 {
         return Some(0);
     }
     let factor = 10_i128.checked_pow(power.unsigned_abs());
     if power >= 0 {
-        // Beyond every limit there is one answer.
+        // A product that overflows is above `LARGEST`, which stands for all such amounts.
         let product = factor.and_then(|factor| digits.checked_mul(factor));
         return Some(product.unwrap_or(LARGEST));
     }

@@ -9,7 +9,7 @@ use foldhash::HashMap;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Rest of the counters of each pool, less what was chosen so far.
+/// Counters of each pool that the devices in use and those chosen so far leave.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AvailableCounters<'a> {
     by_pool: HashMap<u32, Counters<'a>>,
@@ -18,7 +18,7 @@ pub(super) struct AvailableCounters<'a> {
 impl<'a> AvailableCounters<'a> {
     /// Takes what the device consumes, unless that is more than is left.
     ///
-    /// A counter that is overdrawn already keeps back every device of its pool that consumes any.
+    /// While a counter of the pool is overdrawn, no device of the pool that consumes counters is taken.
     ///
     /// Upstream: `checkAvailableCounters`.
     pub(super) fn take(
@@ -52,7 +52,7 @@ impl<'a> AvailableCounters<'a> {
     }
 }
 
-/// Rest beside the devices in use, on other nodes too.
+/// Counters of the pool that the devices in use leave, also those on other nodes.
 fn left<'a>(pool: &Pool<'a>, usage: Usage<'_, '_>, state: &ClusterState<'_>) -> Counters<'a> {
     let mut left = pool.counters.clone();
     // A pool may span nodes, and its counters are those of the pool.
@@ -98,8 +98,7 @@ fn change(
 struct DeviceUse<'a> {
     /// Number of allocations of it as a whole.
     //
-    // Numbers and no flags: what one claim gives back is subtracted, and what another holds of the device has to
-    // stay.
+    // Counts and not flags: what one claim gives back is subtracted, and what other claims hold of the device stays.
     whole: usize,
     /// Number of allocated shares.
     shares: usize,
@@ -141,7 +140,7 @@ impl<'a> Holdings<'a> {
             holdings.negative = holdings
                 .negative
                 .saturating_add(usize::from(consumed().any(is_negative)));
-            // A device that no slice has replaces no other.
+            // A device that no slice has has no identity: nothing is allocated there, so that its use does not matter.
             let identity = state.identity(&result.device);
             let Some(device) = identity.filter(|_| !result.admin_access) else {
                 continue;
@@ -163,7 +162,7 @@ impl<'a> Holdings<'a> {
         holdings
     }
 
-    /// The same with the device allocated as a whole once more.
+    /// These holdings, with the device allocated as a whole once more.
     pub(super) fn with_held(mut self, device: u32) -> Self {
         let held = self.by_device.entry(device).or_default();
         held.whole = held.whole.saturating_add(1);
@@ -186,7 +185,7 @@ impl<'a> Holdings<'a> {
 pub(super) struct Usage<'s, 'a> {
     /// Devices that all claims hold.
     pub(super) all: &'s Holdings<'a>,
-    /// Devices that are given back; part of that.
+    /// Devices that the claim gives back, a part of `all`.
     pub(super) own: &'s Holdings<'a>,
 }
 

@@ -28,7 +28,7 @@ pub struct PendingPod {
     pub selectors: Vec<NodeSelector>,
 }
 
-/// The origin of a request.
+/// Origin of a request in the merged claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestOrigin {
     /// The claim; absent for an extended resource of a container, for which the scheduler creates a claim.

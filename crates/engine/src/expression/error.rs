@@ -1,10 +1,10 @@
-//! Why an expression gives no answer.
+//! Errors of expressions, with their positions.
 
 use std::fmt;
 
 use thiserror::Error;
 
-/// A place in a text, as people count: from one, in characters.
+/// Position in a text: line and character, both counted from one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
     /// Line.
@@ -14,7 +14,7 @@ pub struct Position {
 }
 
 impl Position {
-    /// Where the byte at `offset` of `text` is.
+    /// Position of the byte at `offset` of `text`.
     pub(super) fn of(text: &str, offset: usize) -> Self {
         let before = text.get(..offset).unwrap_or(text);
         let line = before.rsplit('\n').next().unwrap_or_default();
@@ -34,7 +34,7 @@ impl fmt::Display for Position {
     }
 }
 
-/// Why an expression says neither "selected" nor "not selected".
+/// Error of an expression, which then says neither "selected" nor "not selected".
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ExpressionError {
     /// It is longer than the API allows.
@@ -51,7 +51,7 @@ pub enum ExpressionError {
     Compile {
         /// Reason.
         detail: String,
-        /// Where.
+        /// Position of the error.
         at: Position,
     },
     /// It asks for something that this crate cannot evaluate, but Kubernetes may.
@@ -77,13 +77,13 @@ impl ExpressionError {
     /// Upstream: `CELSelectorExpressionMaxLength`.
     pub const MAXIMUM_LENGTH: usize = 10 * 1024;
 
-    /// Returns whether the error is the device's, and not the expression's: it fails there or asks for
-    /// what is not known. Upstream takes the device as not selected.
+    /// True if the device causes the error, and not the expression: evaluation fails, or needs what is not known.
+    /// Upstream takes the device as not selected.
     pub fn is_of_the_device(&self) -> bool {
         matches!(self, Self::Runtime { .. } | Self::Unpublished)
     }
 
-    /// Where in the text it is, where that can be said.
+    /// Position of the error in the text; absent where it has none.
     pub fn position(&self) -> Option<Position> {
         if let Self::Compile { at, .. } = self {
             return Some(*at);
@@ -113,7 +113,7 @@ impl Wrong {
         Self::Unsupported(construct.into())
     }
 
-    /// The error as people are told it about `text`.
+    /// The error with its position in `text`.
     pub(super) fn describe(self, text: &str) -> ExpressionError {
         match self {
             Self::Text { detail, at } => ExpressionError::Compile {
@@ -125,10 +125,10 @@ impl Wrong {
     }
 }
 
-/// Why a part of an expression has no value.
+/// Reason for which a part of an expression has no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// In Kubernetes just as here; `||`, `&&`, `exists` and `all` can do without the part.
+    /// It fails in Kubernetes just as here; `||`, `&&`, `exists` and `all` can do without the part.
     Runtime(String),
     /// Kubernetes' evaluator panics, which ends the whole expression: nothing can do without the part.
     ///
@@ -150,7 +150,7 @@ impl Fault {
         Self::Unsupported(construct.into())
     }
 
-    /// A function or operator does not take values of these types.
+    /// Fault of a function or operator that does not take values of these types.
     pub(super) fn overload() -> Self {
         Self::runtime("no such overload")
     }

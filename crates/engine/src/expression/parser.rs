@@ -66,7 +66,7 @@ impl<'a> Parser<'a> {
         self.at_offset(0)
     }
 
-    /// The sign that comes next, with `in`; empty for other tokens.
+    /// Sign of the next token, where `in` counts as one; empty for other tokens.
     fn sign(&self) -> &'static str {
         sign_of(self.token())
     }
@@ -77,7 +77,7 @@ impl<'a> Parser<'a> {
         token
     }
 
-    /// Takes the sign if it comes next.
+    /// Takes the sign if it comes next; true if it does.
     fn takes(&mut self, sign: &str) -> bool {
         let found = self.sign() == sign;
         if found {
@@ -355,7 +355,7 @@ fn index(at: usize, container: Expr, key: Expr, access: Access) -> Expr {
     Expr { at, kind }
 }
 
-/// A domain or an attribute, which are found without maps of all.
+/// Domain or attribute of the device, which are read without a map of all.
 fn of_catalogue(of: &ExprKind, key: &Arc<str>, access: Access, by_field: bool) -> Option<ExprKind> {
     if let ExprKind::Catalogue(catalogue) = of {
         let domain = ExprKind::Domain(*catalogue, key.clone());
@@ -374,7 +374,7 @@ fn of_catalogue(of: &ExprKind, key: &Arc<str>, access: Access, by_field: bool) -
     })))
 }
 
-/// A name, unless it is a word that can be none.
+/// The name, unless it is a reserved word.
 fn unreserved(at: usize, name: &Arc<str>) -> Result<Arc<str>, Wrong> {
     if RESERVED.split(' ').any(|word| *word == **name) {
         return Err(Wrong::at(at, format!("reserved identifier: {name}")));

@@ -1,4 +1,4 @@
-//! Tokens of expressions.
+//! Tokens and trees of expressions, and the bound on the depth of trees.
 //!
 //! Upstream: `CEL.g4` of cel-go.
 
@@ -8,7 +8,7 @@ use super::value::Pattern;
 use super::value::Value;
 use std::sync::Arc;
 
-/// A word and the byte at which it begins.
+/// Token, and the byte at which it begins.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Token {
     pub(super) at: usize,
@@ -26,13 +26,13 @@ pub(super) enum TokenKind {
     End,
 }
 
-/// Longer ones first.
+/// Signs, longer ones first, since the first that fits is taken.
 const SIGNS: &[&str] = &[
     "&&", "||", "==", "!=", "<=", ">=", "<", ">", "(", ")", "[", "]", "{", "}", ".", ",", "-", "!",
     "?", ":", "+", "*", "/", "%",
 ];
 
-/// Returns the words of `text`, with an end.
+/// Tokens of `text`; the last is [`TokenKind::End`].
 pub(super) fn tokens(text: &str) -> Result<Vec<Token>, Wrong> {
     let mut lexer = Lexer { text, at: 0 };
     let mut tokens = Vec::new();
@@ -138,7 +138,7 @@ impl<'a> Lexer<'a> {
         kind.ok_or_else(|| Wrong::at(at, "invalid number literal"))
     }
 
-    /// A string, in which a backslash is a character like others if it is `raw`.
+    /// Reads a string; if it is `raw`, a backslash is a character like others.
     fn quoted(&mut self, raw: bool) -> Result<TokenKind, Wrong> {
         let at = self.at;
         self.at = self.at.saturating_add(usize::from(raw));
@@ -261,7 +261,7 @@ pub(super) struct Attribute {
 pub(super) struct Fold {
     pub(super) kind: FoldKind,
     pub(super) range: Expr,
-    /// Name of the element; of a map, the key; before a second name, the index or key.
+    /// First name: the element of a list or the key of a map; before a second name, the index or key.
     pub(super) first: Arc<str>,
     pub(super) second: Option<Arc<str>>,
     pub(super) filter: Option<Expr>,
@@ -283,7 +283,7 @@ pub(super) enum FoldKind {
 // Upstream's own limits (250 brackets, 250 terms of a sum) are beyond, so that they need no model.
 const MAXIMUM_DEPTH: usize = 160;
 
-/// The sign that a token is, with `in`; empty for other tokens.
+/// Sign of a token, where `in` counts as one; empty for other tokens.
 pub(super) fn sign_of(token: &Token) -> &'static str {
     if let TokenKind::Sign(sign) = &token.kind {
         sign
@@ -323,7 +323,7 @@ pub(super) fn check_depth(tokens: &[Token]) -> Result<(), Wrong> {
             levels.push(Level::default());
         } else if matches!(sign, ")" | "]" | "}") && levels.len() > 1 {
             let inner = levels.pop().map_or(0, |mut level| level.end_chain());
-            // Three more for the nodes of `||`, `&&` and `?:`, which are no links.
+            // One for the brackets, and three for the nodes of `||`, `&&` and `?:`, which are no links.
             link = inner.saturating_add(4);
         }
         let open = levels.len();

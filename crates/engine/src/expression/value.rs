@@ -5,7 +5,7 @@ use regex::{Regex, RegexBuilder};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// A value, or why there is none.
+/// Value, or the fault that prevents one.
 pub(super) type Outcome = Result<Value, Fault>;
 
 /// A value.
@@ -89,7 +89,7 @@ pub(super) fn equal(left: &Value, right: &Value) -> Result<bool, Fault> {
     }
 }
 
-/// Upstream takes elements for the same whose comparison fails.
+/// True if two lists are the same; as upstream, elements whose comparison fails count as the same.
 fn same_lists(left: &[Value], right: &[Value]) -> Result<bool, Fault> {
     for (left, right) in left.iter().zip(right) {
         if lenient(equal(left, right))? == Some(false) {
@@ -99,7 +99,7 @@ fn same_lists(left: &[Value], right: &[Value]) -> Result<bool, Fault> {
     Ok(left.len() == right.len())
 }
 
-/// The verdict, or nothing where it fails as upstream does.
+/// The verdict; absent where the comparison fails in Kubernetes just as here.
 pub(super) fn lenient(verdict: Result<bool, Fault>) -> Result<Option<bool>, Fault> {
     match verdict {
         Ok(verdict) => Ok(Some(verdict)),
@@ -120,7 +120,7 @@ pub(super) fn contains(list: &[Value], value: &Value) -> Result<bool, Fault> {
     Ok(false)
 }
 
-/// Order of two numbers: nothing if one of them is none, and nothing within if one is not a number.
+/// Order of two numbers: `None` if a value is no number, and `Some(None)` if one is NaN.
 #[allow(clippy::cast_precision_loss, reason = "upstream rounds just so")]
 pub(super) fn numeric_order(left: &Value, right: &Value) -> Option<Option<Ordering>> {
     match (left, right) {
@@ -161,8 +161,8 @@ const NANOS: i128 = 1_000_000_000;
 /// The largest magnitude before upstream's own limits set in.
 const MAXIMUM: i128 = 9_000_000_000_000_000_000 * NANOS;
 
-/// Suffixes with their factor in billionths, and the digits before them that upstream holds in an int64:
-/// `ParseQuantity` has a fast path for 18 digits, and for 14 of which a binary suffix takes three for each ten bits.
+/// Suffixes with their factor in billionths, and the most digits before them on the fast path of upstream's
+/// `ParseQuantity`: 18, or before a binary suffix 14 less three for each ten bits.
 const SUFFIXES: &[(&str, i128, usize)] = &[
     ("n", 1, 18),
     ("u", 1_000, 18),
@@ -270,8 +270,7 @@ impl Version {
         })
     }
 
-    /// Likewise, after what people write otherwise is made a version: a `v` before it, zeros before
-    /// numbers, fewer than three numbers.
+    /// Reads a version that may begin with `v`, have zeros before its numbers, or lack numbers at the end.
     ///
     /// Upstream: `normalizeAndParse`.
     pub(super) fn parse_loosely(text: &str) -> Option<Self> {
@@ -285,7 +284,7 @@ impl Version {
         Self::parse(&parts.join("."))
     }
 
-    /// Upstream: `Version.Compare`.
+    /// Order of two versions. Upstream: `Version.Compare`.
     pub(crate) fn order(&self, other: &Self) -> Ordering {
         let numbers = self.numbers.cmp(&other.numbers);
         numbers.then_with(|| match (self.pre.is_empty(), other.pre.is_empty()) {
@@ -336,7 +335,7 @@ const MAXIMUM_LENGTH: usize = 512;
 pub(super) struct Pattern(Regex);
 
 impl Pattern {
-    /// Compiles a pattern of which both dialects understand the same; no other.
+    /// Compiles a pattern; `None` for one that RE2 and the crate `regex` may understand differently.
     pub(super) fn compile(pattern: &str) -> Option<Self> {
         if pattern.len() > MAXIMUM_LENGTH {
             return None;
@@ -359,13 +358,13 @@ impl Pattern {
         self.0.is_match(text)
     }
 
-    /// The first match, or nothing.
+    /// The first match; empty if there is none.
     pub(super) fn find<'a>(&self, text: &'a str) -> &'a str {
         self.0.find(text).map_or("", |found| found.as_str())
     }
 }
 
-/// The pattern as the crate understands it, or nothing if it uses what may differ.
+/// The pattern as the crate `regex` understands it; `None` if it uses what RE2 may understand differently.
 fn translated(pattern: &str) -> Option<String> {
     let mut result = String::new();
     let mut rest = pattern;
@@ -443,7 +442,7 @@ fn escape(next: char, in_class: bool) -> Option<String> {
     }
 }
 
-/// Returns how much of `rest` belongs to a count such as `2}` or `2,3}`.
+/// Length of the count at the start of `rest`, such as `2}` or `2,3}`.
 fn repetition(rest: &str) -> Option<usize> {
     let end = rest.find('}')?;
     let (least, most) = rest[..end].split_once(',').unwrap_or((&rest[..end], "1"));

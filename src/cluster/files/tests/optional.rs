@@ -1,4 +1,4 @@
-//! Kinds that answers can do without.
+//! Kinds that a dump may lack: nodes and PodDisruptionBudgets.
 
 use super::support::read_content;
 use crate::model::{Affects, Amount, Kind, LabelOperator, NodeHealth, UnhealthyPodEvictionPolicy};
@@ -74,7 +74,7 @@ fn nodes_and_budgets_of_a_dump_are_facts() {
     let mut warnings: Vec<_> = reading
         .warnings
         .iter()
-        .map(|w| w.message.as_str())
+        .map(|warning| warning.message.as_str())
         .collect();
     warnings.sort_unstable();
     assert_eq!(

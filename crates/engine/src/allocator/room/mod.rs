@@ -1,8 +1,8 @@
 //! Pods whose eviction makes room for a claim that waits.
 //!
 //! Takes a [`RoomQuestion`]: a waiting claim (all claims of a pod as one), the pods that may be evicted, and what their
-//! eviction costs. Gives the cheapest set of pods that was found after whose eviction the allocator can place the claim
-//! on one node. Knows no time, evicts nothing, and cannot fail.
+//! eviction costs. Gives the cheapest set found of pods after whose eviction the allocator can place the claim on one
+//! node. Knows no time, evicts nothing, and cannot fail.
 //!
 //! ```text
 //! pods that may be evicted ─▶ claims that each set releases ─▶ placement on each node ─▶ cheapest set

@@ -22,7 +22,7 @@ const STEPS: u64 = 50_000;
 /// Sets that may fail on other nodes before the search gives up: what fails for so many fails for the others, too.
 const MOST_REJECTED: usize = 64;
 
-/// Devices in use that could serve the claim, or that draw from the same counters as such; `None` where that is
+/// Devices in use that could serve the claim, or that draw from the same counters as those; `None` where that is
 /// unknown.
 pub fn relevant_devices(question: &RoomQuestion<'_>) -> Option<BTreeSet<DeviceId>> {
     let state = question.waiting.state();
@@ -100,8 +100,8 @@ fn counter_sets<'s>(place: u32, state: &'s ClusterState<'_>) -> impl Iterator<It
     terms.flat_map(|terms| terms.consumes.iter().map(|used| &*used.set))
 }
 
-/// Searches the cheapest set of pods, of tiers up to `most`, after whose eviction the claim can be placed; `cost`
-/// gives the cost of a set of indices, ascending.
+/// Searches for the cheapest set of pods, of tiers up to `most`, after whose eviction the claim can be placed. `cost`
+/// takes the indices of a set of pods, in ascending order.
 pub fn room(
     question: &RoomQuestion<'_>,
     most: RoomTier,
@@ -151,7 +151,7 @@ pub fn room(
 
 /// A claim that gives back its devices once all these pods have left.
 struct Release<'a> {
-    /// Indices of pods that may be evicted, beside such as are terminating.
+    /// Indices of its pods that may be evicted; pods that are terminating are left out.
     users: BTreeSet<usize>,
     claim: &'a ResourceClaim,
 }
@@ -241,7 +241,7 @@ struct Search<'s, 'a> {
 impl<'a> Search<'_, 'a> {
     fn cheapest(&mut self, most: RoomTier) -> Option<RoomSet> {
         let nodes = std::mem::take(&mut self.nodes);
-        // A node on which the claim cannot be placed without all of them is out of the question.
+        // Out of the question: a node on which the claim cannot be placed even if all these pods are evicted.
         let nodes: Vec<NodeRoom> = nodes
             .into_iter()
             .filter(|node| self.placed(node.view, &node.pods).is_some())
@@ -272,7 +272,7 @@ impl<'a> Search<'_, 'a> {
             .collect()
     }
 
-    /// All sets of that size and tier on the node that make room.
+    /// Sets of that size and tier on the node that make room, until the trials are used up.
     fn of_size(&mut self, size: usize, tier: RoomTier, node: &NodeRoom) -> Vec<Candidate> {
         let pods = self.allowed(tier, node);
         let sets: Vec<Vec<usize>> = match size {
@@ -301,7 +301,7 @@ impl<'a> Search<'_, 'a> {
         found
     }
 
-    /// A set on the node of which no pod can be left out, or none.
+    /// A set on the node of which no pod can be left out; absent if no set makes room.
     fn greedily(&mut self, tier: RoomTier, node: &NodeRoom) -> Option<Candidate> {
         let mut pods = self.allowed(tier, node);
         pods.sort_by_key(|pod| (self.cost)(&[*pod]));

@@ -22,7 +22,7 @@ pub(super) fn size(values: &[Value]) -> Outcome {
     size.map_err(|_| Fault::overload())
 }
 
-/// True if a list has it, or a single value is it.
+/// True if the list has the value, or if the single value equals it.
 pub(super) fn includes(values: &[Value]) -> Outcome {
     match values {
         [Value::List(elements), value] => contains(elements, value).map(Value::Bool),

@@ -1,4 +1,4 @@
-//! Operators.
+//! Operators, except those of equality and membership.
 
 use std::cmp::Ordering;
 

@@ -15,7 +15,7 @@ pub(crate) struct Overloads {
     pub(crate) function: Function,
 }
 
-/// The overloads of `name`.
+/// Row of the function or operator `name`; absent if there is none.
 pub(crate) fn overloads(name: &str) -> Option<&'static Overloads> {
     TABLE.iter().find(|row| row.name == name)
 }
@@ -66,7 +66,7 @@ const TABLE: &[Overloads] = &[
     row("sets.intersects", l::set_intersects),
     row(".value", c::value),
     row(".hasValue", c::has_value),
-    // Evaluated apart, since the argument may not be needed.
+    // `orValue` is evaluated apart, since its argument may not be needed.
     row(".orValue", |_| Err(Fault::overload())),
     row("quantity", q::quantity),
     // No method, unlike the functions of quantities after it: `q.sign()` does not compile upstream.
@@ -96,7 +96,7 @@ fn two(values: &[Value], test: impl Fn(&Value, &Value) -> Result<bool, Fault>) -
     }
 }
 
-/// Upstream takes values for different whose comparison fails.
+/// True if the values differ, or if their comparison fails, as upstream.
 fn differs(left: &Value, right: &Value) -> Result<bool, Fault> {
     Ok(lenient(equal(left, right))? != Some(true))
 }
