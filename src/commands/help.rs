@@ -11,7 +11,7 @@ use crate::topics::Topic;
 /// Show help for a command, or for a topic such as exit-codes
 #[derive(clap::Args, Debug)]
 pub(super) struct HelpArgs {
-    /// A command, or one of: exit-codes, guards, hazards, selectors, versions
+    /// A command, or one of: exit-codes, guards, hazards, selectors
     #[arg(value_name = "TOPIC")]
     topic: Option<String>,
 

@@ -384,8 +384,7 @@ impl Reaction<'_> {
 
     fn is_own(&self, rule: &DeviceTaintRule) -> bool {
         let label = rule.metadata.labels.get(keys::POLICY);
-        let mut policies = self.policies.iter();
-        policies.any(|policy| Some(&policy.name) == label)
+        (self.policies.iter()).any(|policy| Some(&policy.name) == label)
     }
 
     /// Refuses policies without guards where every rule may evict more pods than it should.

@@ -341,17 +341,14 @@ impl DeviceSubRequest {
 
 impl ExactDeviceRequest {
     fn to_model(&self, context: &mut Context) -> model::RequestTerms {
-        let expressions = self
-            .selectors
-            .iter()
-            .filter_map(|one| one.cel.as_ref())
-            .map(|cel| cel.expression.as_deref().unwrap_or_default());
         let requests = self.capacity.as_ref().map(|capacity| &capacity.requests);
         // Warnings about a toleration are given where it is in force: in the allocation result.
         let mut unheard = Context::default();
         model::RequestTerms {
             class: context.intern(self.device_class_name()),
-            expressions: expressions.map(|text| context.intern(text)).collect(),
+            expressions: expressions(&self.selectors)
+                .map(|text| context.intern(text))
+                .collect(),
             amount: match self.allocation_mode() {
                 // As the API server defaults them; a file need not have been there.
                 "" | "ExactCount" => model::DeviceAmount::Exactly(self.count.unwrap_or(1)),
@@ -445,13 +442,10 @@ message! {
 }
 
 /// The expressions of those selectors that have one; upstream skips the others too.
-fn expressions(selectors: &[DeviceSelector]) -> Vec<String> {
-    selectors
-        .iter()
-        .filter_map(|selector| selector.cel.as_ref())
-        // An empty expression is kept: it does not compile, which differs from having no condition.
-        .map(|cel| cel.expression().to_owned())
-        .collect()
+fn expressions(selectors: &[DeviceSelector]) -> impl Iterator<Item = &str> {
+    let conditions = selectors.iter().filter_map(|it| it.cel.as_ref());
+    // An empty expression is kept: it does not compile, which differs from having no condition.
+    conditions.map(CelDeviceSelector::expression)
 }
 
 impl ToObject for DeviceClass {
@@ -469,7 +463,7 @@ impl ToObject for DeviceClass {
         let extended = spec.and_then(|spec| spec.extended_resource_name.clone());
         Ok(Some(Object::DeviceClass(model::DeviceClass {
             name: metadata.object_name(context)?,
-            expressions: expressions(selectors),
+            expressions: expressions(selectors).map(str::to_owned).collect(),
             extended_resource: extended.filter(|name| !name.is_empty()),
         })))
     }

@@ -97,7 +97,12 @@ impl Documents {
         self.decode_json_by(StrRead::new(text))
     }
 
-    fn decode_json_directly(&mut self, text: &str) -> Result<(), DecodeError> {
+    /// True if objects of some kinds are kept as they are written.
+    pub fn is_keeping(&self) -> bool {
+        !self.found.kept.is_empty()
+    }
+
+    pub(super) fn decode_json_directly(&mut self, text: &str) -> Result<(), DecodeError> {
         self.found.pass = ParsePass::Direct;
         self.decode_json_by(StrRead::new(text))
     }

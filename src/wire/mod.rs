@@ -24,6 +24,7 @@ mod node;
 mod object;
 mod pod;
 pub mod podresources;
+mod portions;
 mod properties;
 mod protobuf;
 mod rule;

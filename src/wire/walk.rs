@@ -116,7 +116,7 @@ impl<'de> Visitor<'de> for ObjectSeed<'_> {
 
 /// Fields of an object that were read so far.
 #[derive(Default)]
-struct Head {
+pub(super) struct Head {
     api_version: Option<String>,
     kind: Option<String>,
     other: Fields,
@@ -124,7 +124,11 @@ struct Head {
 
 impl Head {
     /// Takes the value of `key` if it is one of the two that say what the object is.
-    fn take<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<bool, A::Error> {
+    pub(super) fn take<'de, A: MapAccess<'de>>(
+        &mut self,
+        key: &str,
+        map: &mut A,
+    ) -> Result<bool, A::Error> {
         let place = match key {
             "apiVersion" => &mut self.api_version,
             "kind" => &mut self.kind,
@@ -152,7 +156,10 @@ impl Head {
     }
 
     /// Skips all other fields of an object; it may not become another one.
-    fn skip_rest<'de, A: MapAccess<'de>>(&mut self, map: &mut A) -> Result<(), A::Error> {
+    pub(super) fn skip_rest<'de, A: MapAccess<'de>>(
+        &mut self,
+        map: &mut A,
+    ) -> Result<(), A::Error> {
         while let Some(key) = map.next_key::<String>()? {
             if !self.take(&key, map)? {
                 map.next_value::<IgnoredAny>()?;
@@ -171,7 +178,7 @@ impl Head {
         ))
     }
 
-    fn type_meta(&self, inherited: Option<&TypeMeta>) -> Option<TypeMeta> {
+    pub(super) fn type_meta(&self, inherited: Option<&TypeMeta>) -> Option<TypeMeta> {
         let (api_version, kind) = self.stated(inherited)?;
         Some(TypeMeta {
             api_version: api_version.to_owned(),
@@ -186,7 +193,7 @@ impl Head {
 }
 
 /// True if an object of this type is skipped.
-fn is_of_no_interest(api_version: &str, kind: &str) -> bool {
+pub(super) fn is_of_no_interest(api_version: &str, kind: &str) -> bool {
     !is_list(kind)
         && !is_status(api_version, kind)
         && matches!(lookup(api_version, kind), Lookup::NotRead)
@@ -314,7 +321,18 @@ impl ParseContext {
         rest: Rest<A>,
     ) -> Result<(), A::Error> {
         let decoded = WireObject::from_text(version, MapAccessDeserializer::new(rest))?;
-        self.convert(version, &decoded)?;
+        self.add(type_meta, Some((version, &decoded)))
+    }
+
+    /// Counts an object, and adds the fact that it states; absent where it is of no interest.
+    pub(super) fn add<E: Error>(
+        &mut self,
+        type_meta: TypeMeta,
+        object: Option<(&Version, &WireObject)>,
+    ) -> Result<(), E> {
+        if let Some((version, decoded)) = object {
+            self.convert(version, decoded)?;
+        }
         self.count(type_meta);
         Ok(())
     }
@@ -481,14 +499,14 @@ impl<'de> Visitor<'de> for ItemsSeed<'_> {
 /// The field whose key has been read already, and those behind it.
 ///
 /// An object that says again what it is, or only now, is an error here.
-struct Rest<A> {
+pub(super) struct Rest<A> {
     first: Option<String>,
     map: A,
 }
 
 impl<A> Rest<A> {
     /// From the value of `first` on, which comes next in `map`.
-    fn new(first: String, map: A) -> Self {
+    pub(super) fn new(first: String, map: A) -> Self {
         Self {
             first: Some(first),
             map,

@@ -7,6 +7,7 @@ mod man;
 mod manual;
 mod recording;
 mod regions;
+mod versions;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
@@ -162,6 +163,7 @@ fn tables_of_the_book_are_those_of_the_program() {
     assert_region("hazards.md", "hazards", &hazards());
     let signals = Signal::ALL.map(|signal| (signal.name().to_owned(), signal.meaning()));
     assert_region("guards.md", "signals", &table("signal", signals));
+    assert_region("versions.md", "behavior", &versions::table());
 }
 
 #[test]

@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::condition::words;
 use jiff::Timestamp;
 use kubectl_devicetaint::cluster::{self, FileSource, Limits};
 use kubectl_devicetaint::engine::{
-    Condition, Counts, Impact, Origin, PodImpact, ProposedTaint, Semantics, Verdict, preview,
+    Counts, Impact, Origin, PodImpact, ProposedTaint, Semantics, Verdict, preview,
 };
 use kubectl_devicetaint::model::{DeviceSelector, Effect, Snapshot, Taint};
 use serde_json::Value;
@@ -113,21 +114,13 @@ fn previews(snapshot: &Snapshot, semantics: &Semantics) -> Outcome {
             },
         }];
         let impact = preview(snapshot, &proposed, start(), semantics);
-        let condition = Condition::of(&rule.taint.effect, &impact.rules[0].counts, 0);
-        conditions.insert(rule.name.to_string(), words(condition));
+        let condition = words(&rule.taint.effect, &impact.rules[0].counts, 0);
+        conditions.insert(rule.name.to_string(), condition);
     }
     Outcome {
         deleted: BTreeMap::new(),
         conditions,
     }
-}
-
-fn words(condition: Condition) -> [String; 3] {
-    [
-        condition.status.to_string(),
-        condition.reason.to_string(),
-        condition.message,
-    ]
 }
 
 /// The second in which each pod is deleted, by namespace and name, as things are.
@@ -159,12 +152,7 @@ fn timeline(snapshot: &Snapshot, semantics: &Semantics) -> Outcome {
         .map(|(place, rule)| {
             (
                 rule.name.to_string(),
-                words(final_condition(
-                    place,
-                    &rule.taint.effect,
-                    &impact,
-                    &subject,
-                )),
+                final_condition(place, &rule.taint.effect, &impact, &subject),
             )
         })
         .collect();
@@ -214,7 +202,7 @@ fn final_condition(
     effect: &Effect,
     impact: &Impact<'_>,
     subject: &Subject,
-) -> Condition {
+) -> [String; 3] {
     let mut pending = Counts::default();
     let mut namespaces = BTreeSet::new();
     let mut evicted = 0;
@@ -235,5 +223,5 @@ fn final_condition(
         }
     }
     pending.namespaces = namespaces.len();
-    Condition::of(effect, &pending, evicted)
+    words(effect, &pending, evicted)
 }

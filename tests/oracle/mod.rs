@@ -14,6 +14,7 @@
 //! | `DEVICETAINT_ORACLE_SEED` | the seed of the fresh cases, to repeat a run |
 
 mod compare;
+mod condition;
 mod explain;
 mod expressions;
 pub mod placement;

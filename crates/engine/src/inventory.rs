@@ -157,10 +157,12 @@ where
 fn consumers<'a>(claims: &[&'a ResourceClaim], working: &[&'a ResourceClaim]) -> Vec<Consumer<'a>> {
     let of = |claims: &[&'a ResourceClaim]| -> BTreeMap<(NamespacedName, &'a str), &'a Uid> {
         let reserved = claims.iter().flat_map(|claim| {
-            claim
-                .reserved_for
-                .iter()
-                .map(|found| (consumer(claim, found), &found.uid))
+            let name = |found: &ConsumerReference| NamespacedName {
+                namespace: claim.name.namespace.clone(),
+                name: found.name.clone(),
+            };
+            let consumers = claim.reserved_for.iter();
+            consumers.map(move |found| ((name(found), &*found.resource), &found.uid))
         });
         reserved.collect()
     };
@@ -177,17 +179,6 @@ fn consumers<'a>(claims: &[&'a ResourceClaim], working: &[&'a ResourceClaim]) ->
         }
     })
     .collect()
-}
-
-fn consumer<'a>(
-    claim: &ResourceClaim,
-    reference: &'a ConsumerReference,
-) -> (NamespacedName, &'a str) {
-    let name = NamespacedName {
-        namespace: claim.name.namespace.clone(),
-        name: reference.name.clone(),
-    };
-    (name, &reference.resource)
 }
 
 /// Number of pods that use the hardware of each rule's devices through other devices, by the rule's name; rules without

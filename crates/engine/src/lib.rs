@@ -53,7 +53,7 @@
 //! | Reactions of Jobs to lost pods | [`job_fate`] |
 //! | Devices of the cluster with their users, open partitions, and pods beside tainted devices | [`inventory`] |
 //! | Published devices, and those known from claims alone | [`devices`](mod@devices) |
-//! | The condition `EvictionInProgress` that the controller would write | [`condition`] |
+//! | The message of the condition `EvictionInProgress` of a rule with effect `None` | [`condition`] |
 //! | What keeps a pod on its node although all its containers have ended | [`termination_blocker`] |
 //! | Lifecycle of a rule: pending evictions while it is there, devices released once it is gone | [`rule_lifecycle`] |
 //! | End conditions of waits | [`settle`]; claims that hold devices, pods that stay, pods deleted by force: [`holders`] |
@@ -119,7 +119,6 @@ pub mod tolerate;
 pub mod workloads;
 
 pub use claims::{Usage, claim_names, drivers_of, usage};
-pub use condition::Condition;
 pub use defects::{Defect, Presence};
 pub use devices::{PoolSlices, complete_pools, current_slices, pool_slices};
 pub use disruption::{Disruption, disruption};

@@ -1,7 +1,7 @@
 //! From files to text: compression, character sets, and limits by the byte that is read.
 
 use std::cell::Cell;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufReader, Cursor, Read};
 use std::rc::Rc;
 
@@ -61,6 +61,17 @@ pub(crate) fn content<'a>(
     decode(text)
         .map(Content::Text)
         .map_err(|problem| bytes.not_text(problem))
+}
+
+/// Opens a file that can be read again, and that is longer than other text may be to be held.
+pub(crate) fn long_file(source: &FileSource, limits: &Limits) -> Option<impl Read> {
+    let FileSource::Path(path) = source else {
+        return None;
+    };
+    let file = fs::metadata(path).ok()?;
+    let is_long = file.is_file() && file.len() > limits.held;
+    let file = is_long.then(|| File::open(path).ok()).flatten()?;
+    Some(file.take(limits.bytes))
 }
 
 /// The bytes of one file as they are unpacked, with an eye on how many they are.

@@ -80,6 +80,12 @@ pub(crate) fn decode_file(
         },
     };
     let mut newest = NewestTime::default();
+    // Much faster than decoding what comes byte by byte.
+    let long_file = bytes::long_file(file, limits).filter(|_| !documents.is_keeping());
+    let list = long_file.and_then(|text| Documents::list_from(newest.of(text)));
+    if let Some(list) = list {
+        return Ok(with_newest(list, &newest));
+    }
     match bytes::content(file, stdin, limits)? {
         Content::Text(text) => {
             newest.add(text.as_bytes());

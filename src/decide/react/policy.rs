@@ -173,12 +173,11 @@ impl TaintPolicy {
             let message = format!("it must be {KIND} of {API_VERSION}");
             return Err(wrong("apiVersion, kind", &message));
         }
-        let checked = device::check_rule(name).map_err(|error| error.to_string());
-        let checked = checked.and_then(|()| match name.len() <= LONGEST_NAME {
-            true => Ok(()),
-            false => Err(format!("at most {LONGEST_NAME} characters")),
-        });
-        checked.map_err(|error| wrong("metadata.name", &error))?;
+        device::check_rule(name).map_err(|error| wrong("metadata.name", &error.to_string()))?;
+        if name.len() > LONGEST_NAME {
+            let problem = format!("at most {LONGEST_NAME} characters");
+            return Err(wrong("metadata.name", &problem));
+        }
         let key = &spec.taint.key;
         device::check_taint_key(key)
             .map_err(|error| wrong("spec.taint.key", &error.to_string()))?;

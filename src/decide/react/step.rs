@@ -69,13 +69,8 @@ const STATES: [(SignalState, &str); 3] = [
 
 impl fmt::Display for Since {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            formatter,
-            "{} {} {}",
-            self.at,
-            self.state.as_str(),
-            self.effect
-        )
+        let Self { at, state, effect } = self;
+        write!(formatter, "{at} {} {effect}", state.as_str())
     }
 }
 
@@ -164,12 +159,8 @@ impl fmt::Display for Step {
             (Action::Unknown, _) => "nothing decided".to_owned(),
             (Action::Leave, _) => "left alone".to_owned(),
         };
-        write!(
-            formatter,
-            "{}: {what}: {}",
-            device::format(&self.device),
-            self.why
-        )
+        let (device, why) = (device::format(&self.device), &self.why);
+        write!(formatter, "{device}: {what}: {why}")
     }
 }
 

@@ -172,3 +172,96 @@ fn what_needs_quotes_to_be_a_text_must_have_them() {
         assert!(error.contains("metadata.name: "), "{word}: {error}");
     }
 }
+
+/// Lists as kubectl prints them, with what else may be in such a file.
+fn long_lists() -> Vec<String> {
+    let pod = format!(r#"{{"apiVersion":"v1","kind":"Pod",{POD}}}"#);
+    let other = pod.replace("train-0", "träin-1 \u{1f980}");
+    let secret = r#"{"apiVersion":"v1","kind":"Secret","data":{"a":"x","items":[1]}}"#;
+    let list = format!(
+        r#"{{"apiVersion":"v1","items":[{pod},{secret},{other}],"kind":"List","metadata":{{"resourceVersion":"7"}}}}"#
+    );
+    let noted = format!(
+        r#"{{"kind":"List","metadata":{{"annotations":{{"a":"\"items\":[{{"}}}},"apiVersion":"v1","items":[{pod}]}}"#
+    );
+    vec![
+        list.replace(',', " ,\n\t").replace(']', "\r\n ]"),
+        format!("{noted}\n{pod}\n"),
+        format!(" {list}\n"),
+        noted,
+        list,
+    ]
+}
+
+#[test]
+fn a_list_that_is_read_by_portions_gives_what_it_gives_as_a_whole() {
+    for text in long_lists() {
+        let whole = json(&text).expect(&text);
+        for portion in [1, 2, 3, 7, 64, 1 << 20] {
+            let documents = Documents::list_by_portions(text.as_bytes(), portion);
+            let decoded = documents.expect(&text).finish();
+            assert_eq!(
+                format!("{decoded:?}"),
+                format!("{whole:?}"),
+                "{portion}: {text}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_list_with_anything_odd_is_left_to_be_read_as_a_whole() {
+    let lists = long_lists();
+    let [.., list] = lists.as_slice() else {
+        panic!("a list");
+    };
+    let with = |from: &str, to: &str| list.replace(from, to);
+    let nameless = list.replacen(r#""kind":"Pod","#, "", 1);
+    let (pod, later) = (r#""v1","kind":"Pod""#, r#""v9","kind":"Pod""#);
+    for (name, text) in [
+        ("nothing", String::new()),
+        ("a word", "kind".to_owned()),
+        ("no list", with(r#""items""#, r#""others""#)),
+        (
+            "not a list",
+            with(r#""v1","items""#, r#""v1","kind":"Pod","items""#),
+        ),
+        (
+            "no objects",
+            r#"{"apiVersion":"v1","kind":"List","items":[]}"#.to_owned(),
+        ),
+        ("null among the objects", with("[{", "[null,{")),
+        (
+            "two lists",
+            with(r#""kind":"List""#, r#""kind":"List","items":[]"#),
+        ),
+        ("no comma", with("},{", "} {")),
+        ("a comma too many", with("}],\"kind\"", "},],\"kind\"")),
+        ("no kind of the list", with(r#","kind":"List""#, "")),
+        ("no kind", nameless.clone()),
+        (
+            "a kind at the end",
+            nameless.replacen(r#""}]}},"#, r#""}]},"kind":"Pod"},"#, 1),
+        ),
+        (
+            "a list within the list",
+            format!(r#"{{"apiVersion":"v1","items":[{list}],"kind":"List"}}"#),
+        ),
+        ("wrong type", with(r#""name":"gpu""#, r#""name":5"#)),
+        ("an unknown version", with(pod, later)),
+        ("text behind it", format!("{list} x")),
+    ] {
+        assert_ne!(&text, list, "{name}");
+        assert!(
+            Documents::list_by_portions(text.as_bytes(), 1 << 20).is_none(),
+            "{name}"
+        );
+    }
+    for end in 0..list.len() {
+        let cut = &list.as_bytes()[..end];
+        assert!(Documents::list_by_portions(cut, 1 << 20).is_none(), "{end}");
+    }
+    let mut noise = list.clone().into_bytes();
+    noise.extend(b" \xff");
+    assert!(Documents::list_by_portions(&*noise, 1 << 20).is_none());
+}

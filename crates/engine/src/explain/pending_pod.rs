@@ -223,7 +223,15 @@ pub fn related_claims<'a>(
     pod: &Pod,
 ) -> impl Iterator<Item = &'a ResourceClaim> {
     let claims = snapshot.claims.iter();
-    claims.filter(move |claim| concerns(claim, pod))
+    claims.filter(move |claim| {
+        let NamespacedName { namespace, name } = &claim.name;
+        let owner = claim.controller.as_ref().map(|owner| &owner.uid);
+        let mut users = claim.reserved_for.iter().map(|consumer| &consumer.uid);
+        *namespace == pod.name.namespace
+            && (claims_of(pod).any(|own| own == name)
+                || users.any(|user| *user == pod.uid)
+                || owner == Some(&pod.uid))
+    })
 }
 
 /// The names of the claims that the pod refers to, as far as they are known.
@@ -235,16 +243,4 @@ pub(super) fn claims_of(pod: &Pod) -> impl Iterator<Item = &ObjectName> {
     named
         .map(|(name, _)| name)
         .chain(&pod.extended_resource_claim)
-}
-
-fn concerns(claim: &ResourceClaim, pod: &Pod) -> bool {
-    let NamespacedName { namespace, name } = &claim.name;
-    let mut reserved = claim.reserved_for.iter();
-    *namespace == pod.name.namespace
-        && (claims_of(pod).any(|own| own == name)
-            || reserved.any(|consumer| consumer.uid == pod.uid)
-            || claim
-                .controller
-                .as_ref()
-                .is_some_and(|owner| owner.uid == pod.uid))
 }

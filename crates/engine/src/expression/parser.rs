@@ -379,8 +379,5 @@ fn unreserved(at: usize, name: &Arc<str>) -> Result<Arc<str>, Wrong> {
     if RESERVED.split(' ').any(|word| *word == **name) {
         return Err(Wrong::at(at, format!("reserved identifier: {name}")));
     }
-    if matches!(&**name, "true" | "false" | "null") {
-        return Err(Wrong::at(at, format!("syntax error: unexpected '{name}'")));
-    }
     Ok(name.clone())
 }

@@ -436,9 +436,8 @@ fn escape(next: char, in_class: bool) -> Option<String> {
     };
     match (in_class, negated) {
         (true, false) => Some(inner.to_owned()),
-        (true, true) => Some(format!("[^{inner}]")),
         (false, false) => Some(format!("[{inner}]")),
-        (false, true) => Some(format!("[^{inner}]")),
+        (_, true) => Some(format!("[^{inner}]")),
     }
 }
 
