@@ -43,9 +43,7 @@ pub struct Cli {
 const EXAMPLES: &str = "\
 Examples:
   # Which pods would be evicted if this device had a NoExecute taint?
-  kubectl devicetaint preview gpu.example.com/node-7/gpu-0
-  # Which devices exist, and which pods use them?
-  kubectl devicetaint devices --node node-7";
+  kubectl devicetaint preview gpu.example.com/node-7/gpu-0";
 
 #[derive(Debug, Subcommand)]
 enum Command {
