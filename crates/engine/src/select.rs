@@ -474,12 +474,20 @@ impl DeviceCondition {
                 let conditions = conditions.iter();
                 any(conditions.map(|condition| condition.holds(driver, device)))
             }
-            Self::Expression(expression) => match entry.published {
-                Some(published) => expression.matches(&published.slice.driver, published.device),
-                // Its driver is part of its name.
-                None => expression.matches_unpublished(&entry.key.driver.into()),
-            },
+            Self::Expression(expression) => is_selected(expression, entry),
         }
+    }
+}
+
+/// True if the expression selects the device, published or not.
+pub(crate) fn is_selected(
+    expression: &DeviceExpression,
+    entry: &DeviceEntry<'_>,
+) -> Result<bool, ExpressionError> {
+    match entry.published {
+        Some(published) => expression.matches(&published.slice.driver, published.device),
+        // Its driver is part of its name.
+        None => expression.matches_unpublished(&entry.key.driver.into()),
     }
 }
 

@@ -17,7 +17,7 @@ use std::str::FromStr;
 use super::allocator::sharing_counters;
 use super::devices::DeviceEntry;
 use super::expression::{Amount, DeviceExpression};
-use super::select::all_devices;
+use super::select::{all_devices, is_selected};
 use super::semantics::Semantics;
 use crate::model::{
     ClaimHealth, ClaimSource, DeviceHealth, DeviceId, Effect, NamespacedName, NodeName, Pod,
@@ -230,11 +230,7 @@ pub fn device_signals(
 }
 
 fn selected(expression: &DeviceExpression, entry: &DeviceEntry<'_>) -> SignalAnswer {
-    let matches = match entry.published {
-        Some(published) => expression.matches(&published.slice.driver, published.device),
-        None => expression.matches_unpublished(&entry.key.driver.into()),
-    };
-    match matches {
+    match is_selected(expression, entry) {
         Ok(is_selected) => SignalAnswer::from(Some(is_selected)),
         Err(error) => SignalAnswer::Unknown(format!("devices: {error}")),
     }
