@@ -247,8 +247,8 @@ pub struct ImpactFacts {
     pub taints: Vec<ProposedTaint>,
     /// Every pod that uses a selected device, by namespace and name.
     pub pods: Vec<PodFacts>,
-    /// Every selected device, by name.
-    pub devices: Vec<DeviceFacts>,
+    /// Every selected device, as DRIVER/POOL/DEVICE, by name.
+    pub devices: Vec<String>,
     /// Data that could not be read or evaluated, in the order in which it was met.
     pub gaps: Vec<Gap>,
 }
@@ -268,13 +268,6 @@ pub struct PodFacts {
     pub evict_in_seconds: Option<i64>,
     /// The rule whose taint evicts it first; absent for a driver's taint, and for a rule that is not there yet.
     pub first_rule: Option<ObjectName>,
-}
-
-/// A selected device.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DeviceFacts {
-    /// The device, as DRIVER/POOL/DEVICE.
-    pub name: String,
 }
 
 impl ImpactFacts {
@@ -311,12 +304,7 @@ impl ImpactFacts {
         devices.sort();
         Self {
             pods: pods.iter().map(pod).collect(),
-            devices: devices
-                .into_iter()
-                .map(|id| DeviceFacts {
-                    name: id.to_string(),
-                })
-                .collect(),
+            devices: devices.into_iter().map(ToString::to_string).collect(),
             gaps: completeness.gaps().map(gap).collect(),
             taints: proposed.into_iter().cloned().collect(),
         }

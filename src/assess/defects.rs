@@ -1,8 +1,7 @@
 //! Known defects of Kubernetes releases that a change or an answer would run into.
 
-use crate::engine::{Defect, Impact, NotEvicted, Presence, Semantics, Verdict};
+use crate::engine::{Defect, Presence};
 use crate::model::{Minor, Warning};
-use crate::naming::phrase::counted;
 
 /// The releases that have a defect, such as `1.36.0 to 1.36.2`.
 pub fn releases(defect: Defect) -> String {
@@ -59,52 +58,9 @@ fn fixed(defect: Defect) -> String {
     format!("fixed in {}", defect.repair())
 }
 
-/// The defects that an answer depends on, beside those of any rule.
-pub fn of_impact(impact: &Impact<'_>, semantics: &Semantics) -> Vec<Warning> {
-    let stays = |reason: NotEvicted| {
-        let is = |verdict: &Verdict| *verdict == Verdict::NotEvicted(reason);
-        impact
-            .pods
-            .iter()
-            .filter(move |pod| is(&pod.verdict))
-            .count()
-    };
-    let release = semantics.version;
-    let extended = Defect::ExtendedResourcesStay;
-    let stale = Defect::StaleReservationsHide;
-    let ask = "run `preview --publish`: it compares the preview with the number of pods that the cluster's \
-        eviction controller would evict";
-    let warning = |defect: Defect, message: String, fix: &str| Warning {
-        code: defect.code(),
-        message: format!("{message}: {}", upstream(defect)),
-        fix: Some(fix.to_owned()),
-    };
-    let left = |reason| Some(stays(reason)).filter(|pods| *pods > 0);
-    let warnings = [
-        left(NotEvicted::ExtendedResource).map(|pods| {
-            let pods = counted(pods, "pod");
-            let message = format!(
-                "Kubernetes {release} does not evict {pods} with devices requested as extended \
-                 resources"
-            );
-            warning(extended, message, ask)
-        }),
-        left(NotEvicted::HiddenByStaleReservation).map(|pods| {
-            let pods = counted(pods, "pod");
-            let message = format!(
-                "Kubernetes {release} does not evict {pods} until a field of the Pod object changes: an \
-                 outdated entry in a claim's reservedFor hides the pods from the controller"
-            );
-            warning(stale, message, &fixed(stale))
-        }),
-    ];
-    warnings.into_iter().flatten().collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::testing::{self, Example};
 
     fn message(version: Option<&str>) -> Option<String> {
         let version = version.and_then(Minor::parse);
@@ -126,30 +82,5 @@ mod tests {
         for without in ["v1.35.0", "v1.36.3", "v1.37.0"] {
             assert_eq!(message(Some(without)), None);
         }
-    }
-
-    #[test]
-    fn what_a_release_leaves_alone_by_mistake_is_told_where_it_does() {
-        let example = Example::new();
-        let codes = |verdict: Verdict, extended: bool, version: &str| {
-            let mut pod = testing::pod("team-a", "train-0");
-            pod.extended_resource_claim = extended.then(|| "x".into());
-            let mut impact = example.impact();
-            impact.pods = vec![testing::with_verdict(&pod, verdict)];
-            let semantics = Semantics::of(Minor::parse(version).unwrap()).unwrap();
-            let found = of_impact(&impact, &semantics);
-            found
-                .into_iter()
-                .map(|found| found.code)
-                .collect::<Vec<_>>()
-        };
-        let extended = Verdict::NotEvicted(NotEvicted::ExtendedResource);
-        let hidden = Verdict::NotEvicted(NotEvicted::HiddenByStaleReservation);
-        let evicted = Verdict::Evicted { at: testing::now() };
-        assert_eq!(codes(extended, true, "1.37.1"), ["extended-resources-stay"]);
-        assert_eq!(codes(hidden, false, "1.35.2"), ["stale-reservations-hide"]);
-        assert!(codes(evicted.clone(), true, "1.37.2").is_empty());
-        assert!(codes(evicted, true, "1.36.4").is_empty());
-        assert!(codes(Verdict::Tolerates, true, "1.37.1").is_empty());
     }
 }

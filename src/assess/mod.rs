@@ -27,7 +27,7 @@ pub mod taint;
 mod totals;
 
 pub use assessment::{
-    Assessed, Assessment, DeviceFacts, ImpactFacts, Outcome, PodAssessment, PodFacts, Severity,
+    Assessed, Assessment, ImpactFacts, Outcome, PodAssessment, PodFacts, Severity,
 };
 pub use availability::{Availabilities, Availability, closed_line};
 pub use completeness::{Basis, CountSubject, DeviceBasis, ReportCompleteness};

@@ -27,7 +27,7 @@ use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;
 use crate::naming::Expiry;
 use crate::naming::phrase::counted;
-use crate::render::{Format, Page, render};
+use crate::render::{Format, render};
 use crate::report::rules::ObjectList;
 
 /// Create rules that taint devices
@@ -280,11 +280,8 @@ impl AddArgs {
     /// Prints the rules as objects, where that was requested.
     fn print_rules(&self, objects: Vec<Value>, context: &Context) -> Result<(), Failure> {
         if let Some(format) = self.output {
-            let page = Page {
-                format,
-                width: None,
-            };
-            context.printer.emit(&render(&ObjectList(objects), page)?)?;
+            let text = render(&ObjectList(objects), format.into())?;
+            context.printer.emit(&text)?;
         }
         Ok(())
     }

@@ -28,7 +28,7 @@ use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceSelector, Kind};
 use crate::naming::labels::LabelSelector;
 use crate::naming::phrase::counted;
-use crate::render::{Format, Page, render};
+use crate::render::{Format, render};
 use crate::report::metadata::Warning;
 use crate::report::rules::ObjectList;
 
@@ -178,12 +178,10 @@ impl DedicateArgs {
 
     /// Prints objects; by default, their names.
     fn print(&self, objects: &[DesiredObject], context: &Context) -> Result<ExitStatus, Failure> {
-        let page = Page {
-            format: self.output.unwrap_or(Format::Name),
-            width: None,
-        };
+        let format = self.output.unwrap_or(Format::Name);
         let all = objects.iter().map(|one| one.object.clone()).collect();
-        context.printer.emit(&render(&ObjectList(all), page)?)?;
+        let text = render(&ObjectList(all), format.into())?;
+        context.printer.emit(&text)?;
         Ok(ExitStatus::Success)
     }
 }

@@ -75,10 +75,24 @@ pub(super) async fn run(args: DescribeArgs, context: &Context) -> Result<ExitSta
         })
         .collect();
     let beside = DescribeContext::of(&rules, &view).await;
-    let described = rules.iter().map(|rule| rule.describe(&beside, &view));
+    let gaps = view.reading.gaps.iter().chain(&beside.gaps);
+    let completeness = ReportCompleteness::new(gaps.chain(&beside.nodes.gap));
+    let described = rules
+        .iter()
+        .map(|rule| rule.describe(&beside, &completeness, &view));
     let described: Vec<RuleDescription> = described.collect();
-    let (warnings, format) = (view.view_warnings(), args.output.output);
-    let status = present(&RuleDescriptions::new(described), warnings, format, context)?;
+    let of_rules: Vec<Warning> = rules
+        .iter()
+        .flat_map(|rule| rule.impact.warnings.iter().cloned())
+        .collect();
+    let warnings = [
+        &view.reading.warnings[..],
+        &beside.warnings,
+        &beside.nodes.warnings,
+        &of_rules,
+    ];
+    let report = RuleDescriptions::new(described, &warnings, &completeness, &view.basis());
+    let status = present(&report, view.view_warnings(), args.output.output, context)?;
     // The rules that exist were shown; a missing one is a failure all the same.
     missing.map_or(Ok(status), Err)
 }
@@ -91,7 +105,12 @@ struct DescribedRule<'a> {
 }
 
 impl DescribedRule<'_> {
-    fn describe(&self, beside: &DescribeContext, view: &ClusterView<Pods>) -> RuleDescription {
+    fn describe(
+        &self,
+        beside: &DescribeContext,
+        completeness: &ReportCompleteness<'_>,
+        view: &ClusterView<Pods>,
+    ) -> RuleDescription {
         let Self {
             rule,
             proposed,
@@ -100,24 +119,16 @@ impl DescribedRule<'_> {
         let around = beside.nodes.around(&view.reading.snapshot.claims);
         let proposed = std::slice::from_ref(*proposed);
         let users = pods_beside(view.snapshot(), proposed, impact, &view.semantics);
-        let gaps = view.reading.gaps.iter().chain(&beside.gaps);
-        let nodes = &beside.nodes;
-        let warnings = [
-            &view.reading.warnings[..],
-            &beside.warnings,
-            &nodes.warnings,
-        ];
         RuleDescription::new(
             &Subject {
                 rule,
                 impact,
                 remaining: &pending_evictions(impact, &around, view.now),
-                beside: Some(users.get(&rule.name).copied().unwrap_or_default()),
-                warnings: &warnings.concat(),
-                completeness: &ReportCompleteness::new(gaps.chain(&nodes.gap)),
+                beside: users.get(&rule.name).copied().unwrap_or_default(),
+                completeness,
             },
             events_about(rule, impact, &beside.events),
-            &view.basis(),
+            view.now,
         )
     }
 }

@@ -10,7 +10,7 @@ use crate::decide::choice::{self, Choice, DeviceArguments, refuse_unknown_column
 use crate::decide::explain_targets::ListFilter;
 use crate::engine;
 use crate::error::{ExitStatus, Failure};
-use crate::render::Format;
+use crate::render::{Format, Page};
 use crate::report::{DeviceLines, DeviceReport};
 
 /// List devices with their taints and pods
@@ -116,18 +116,22 @@ pub(super) async fn run(args: DevicesArgs, context: &Context) -> Result<ExitStat
         namespace: context.namespace.clone(),
     };
     filter.keep(&mut devices, &view.basis());
-    let mut report = DeviceReport::new(&devices, &view.basis()).of_tainted_alone(args.tainted);
+    let mut report = DeviceReport {
+        lines,
+        only_tainted: args.tainted,
+        ..DeviceReport::new(&devices, &view.basis())
+    };
     if !args.columns.is_empty() {
         report = report.with_attributes(&devices, args.columns.clone());
     }
-    let report = report
-        .with_lines(lines)
-        .with_headers(args.no_headers.into());
     drop(devices);
-    let format = args.output.output;
-    let status = present(&report, &view.into_view_warnings(), format, context)?;
+    let page = Page {
+        bare: args.no_headers,
+        ..args.output.output.into()
+    };
+    let status = present(&report, &view.into_view_warnings(), page, context)?;
     if is_free_unknown {
-        none_known_as_free(format, context)?;
+        none_known_as_free(page.format, context)?;
     }
     Ok(status)
 }
@@ -160,7 +164,7 @@ impl DevicesArgs {
 /// Says that no device is listed since it is unknown which are free; names alone cannot say that.
 fn none_known_as_free(format: Format, context: &Context) -> Result<(), Failure> {
     let text = "free devices are unknown, so none are listed";
-    if format.carries_incompleteness() {
+    if format != Format::Name {
         context.printer.warn(text);
         return Ok(());
     }

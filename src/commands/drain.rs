@@ -30,10 +30,10 @@ use crate::decide::drain::{
 use crate::decide::{Existing, Terms};
 use crate::engine;
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceId, DeviceTaintRule, Kind};
+use crate::model::{Affects, DeviceId, DeviceTaintRule, Kind};
 use crate::naming::Subject;
 use crate::report::DrainList;
-use crate::report::metadata::{Affects, Incomplete, Metadata};
+use crate::report::metadata::{Incomplete, Metadata};
 
 /// Drain devices or nodes one by one, within PodDisruptionBudgets
 ///

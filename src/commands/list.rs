@@ -17,7 +17,7 @@ use crate::decide::{RuleArguments, RuleChoice};
 use crate::engine::ProposedTaint;
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;
-use crate::render::Format;
+use crate::render::{Format, Page};
 use crate::report::rules::{RuleList, rows};
 
 /// List rules with their devices, pods and progress
@@ -93,15 +93,12 @@ pub(super) async fn run(args: ListArgs, context: &Context) -> Result<ExitStatus,
     let impact = view.impact(&proposed);
     let completeness = ReportCompleteness::new(&view.reading.gaps);
     let rows = rows(shown, &impact, &other_hardware, &completeness);
-    let list = RuleList::new(rows, objects, view.now)
-        .from_answer(&impact, &view.basis())
-        .with_headers(args.no_headers.into());
-    present(
-        &list,
-        &view.into_view_warnings(),
-        args.output.output,
-        context,
-    )
+    let list = RuleList::new(rows, objects, &impact, &view.basis());
+    let page = Page {
+        bare: args.no_headers,
+        ..args.output.output.into()
+    };
+    present(&list, &view.into_view_warnings(), page, context)
 }
 
 impl ListArgs {

@@ -16,6 +16,7 @@ use crate::decide::drain::{IncludedClass, drain_replacements, leaving, pods_of, 
 use crate::decide::plan::{PlanSize, drain_command, drain_taint, plan_units, refuse_unread};
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceId;
+use crate::render::Page;
 use crate::report::PlanReport;
 
 /// Find the devices or nodes that cost least to drain
@@ -137,9 +138,12 @@ pub(super) async fn run(args: PlanArgs, context: &Context) -> Result<ExitStatus,
     let leaving = leaving(&impact, &pods, &IncludedClass::ALL_RECREATED);
     let replacements = drain_replacements(&leaving, &proposed, false, &view.basis());
     let drain = drain_command(size, &plan, &pods, &unplaced(&replacements));
-    let report = PlanReport::new(plan, drain, &view.basis(), args.no_headers.into());
-    let format = args.output.output;
-    present(&report, &view.into_view_warnings(), format, context)
+    let report = PlanReport::new(plan, drain, &view.basis());
+    let page = Page {
+        bare: args.no_headers,
+        ..args.output.output.into()
+    };
+    present(&report, &view.into_view_warnings(), page, context)
 }
 
 /// Understands arguments that name devices, and no taint: plans are made for the taint of a drain.

@@ -10,10 +10,10 @@ use crate::decide::dedication::{
     taints_meant, tolerants, toleration_document, traps, typed_taint, unreadable,
 };
 use crate::error::{ExitStatus, Failure};
-use crate::model::{Kind, Reading, Taint};
+use crate::model::{Affects, Kind, Reading, Taint};
 use crate::naming::phrase::few;
 use crate::render::{Format, json};
-use crate::report::metadata::{Affects, Incomplete, Metadata, Warning};
+use crate::report::metadata::{Incomplete, Metadata, Warning};
 use crate::report::taint::Taint as TaintView;
 use crate::report::tolerations::{TolerationReport, tolerant_report};
 
@@ -42,7 +42,7 @@ pub(super) struct TolerationsArgs {
     output: OutputArgs,
 }
 
-const OUTPUT_LONG: &str = "Output format: table, wide, json, yaml, markdown or name\n\nThe formats markdown and name need --who. \
+const OUTPUT_LONG: &str = "Output format: table, wide, json, yaml or name\n\nThe format name needs --who. \
     Without --who, the formats table and wide print YAML.";
 
 const EXAMPLES: &str = "\
@@ -118,9 +118,9 @@ impl TolerationsArgs {
         });
         let incomplete = gaps.chain(not_understood(reading)).collect();
         let metadata = Metadata::new(&view.device_basis());
-        let report = TolerationReport::new(shown.collect(), reports.collect(), metadata);
         let warnings = reading.warnings.iter().map(Warning::from).collect();
-        let report = report.with(warnings, incomplete);
+        let (taints, items) = (shown.collect(), reports.collect());
+        let report = TolerationReport::new(taints, items, metadata, warnings, incomplete);
         present(&report, view.view_warnings(), self.output.output, context)
     }
 }

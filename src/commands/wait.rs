@@ -142,9 +142,12 @@ pub(super) async fn run(args: WaitArgs, context: &Context) -> Result<ExitStatus,
     };
     // A failure names the blockers itself, and a table would repeat them.
     if status.is_ok() || is_data {
-        let width = context.width;
+        let page = Page {
+            width: context.width,
+            ..format.into()
+        };
         let report = report.in_cluster(context.cluster().as_ref());
-        let text = render(&report, Page { format, width })?;
+        let text = render(&report, page)?;
         context.printer.emit(&text)?;
     }
     status

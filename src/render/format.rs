@@ -29,7 +29,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Every format, in the order of the documentation.
+    /// Every format, in the order of the documentation: those of a preview.
     pub const ALL: [Self; 7] = [
         Self::Table,
         Self::Wide,
@@ -40,15 +40,8 @@ impl Format {
         Self::Name,
     ];
 
-    /// Formats of reports without a page.
-    pub const UNPAGED: [Self; 6] = [
-        Self::Table,
-        Self::Wide,
-        Self::Json,
-        Self::Yaml,
-        Self::Markdown,
-        Self::Name,
-    ];
+    /// Formats of reports that are not passed on as documents.
+    pub const COMMON: [Self; 5] = [Self::Table, Self::Wide, Self::Json, Self::Yaml, Self::Name];
 
     /// The format as it is written after `-o`.
     pub fn as_str(self) -> &'static str {
@@ -68,16 +61,6 @@ impl Format {
         match self {
             Self::Table | Self::Wide => true,
             Self::Json | Self::Yaml | Self::Markdown | Self::Html | Self::Name => false,
-        }
-    }
-
-    /// True if a result in this format can say that it is incomplete.
-    pub fn carries_incompleteness(self) -> bool {
-        match self {
-            Self::Table | Self::Wide | Self::Json | Self::Yaml | Self::Markdown | Self::Html => {
-                true
-            }
-            Self::Name => false,
         }
     }
 
@@ -123,6 +106,17 @@ pub struct Page {
     /// Columns of the terminal, in which tables are kept by breaking prose where that is enough;
     /// absent means that lines are as long as they need to be, as for a pipe.
     pub width: Option<u16>,
+    /// True if only the rows of tables are printed, for scripts (`--no-headers`).
+    pub bare: bool,
+}
+
+impl From<Format> for Page {
+    fn from(format: Format) -> Self {
+        Self {
+            format,
+            ..Self::default()
+        }
+    }
 }
 
 /// The report as text.
@@ -147,11 +141,7 @@ pub fn render<V: View>(view: &V, page: Page) -> Result<String, RenderError> {
 
 /// The words of a report that stand out on a terminal; none in formats that programs read.
 pub fn marks<V: View>(view: &V, format: Format) -> Vec<Mark> {
-    let for_people = match format {
-        Format::Table | Format::Wide => true,
-        Format::Json | Format::Yaml | Format::Markdown | Format::Html | Format::Name => false,
-    };
-    let tones = view.tones().iter().filter(|_| for_people);
+    let tones = view.tones().iter().filter(|_| format.is_for_people());
     tones
         .map(|(word, tone)| Mark {
             word,
@@ -164,34 +154,11 @@ pub fn marks<V: View>(view: &V, format: Format) -> Vec<Mark> {
         .collect()
 }
 
-/// Gaps of an incomplete report that the format cannot express, one line each; empty when the format
-/// has room for them, or nothing is missing from what it shows. They are printed beside the result.
-pub fn unsaid<V: View>(view: &V, format: Format) -> Vec<String> {
-    if format.carries_incompleteness() {
-        Vec::new()
-    } else {
-        view.missing_from_names()
-    }
-}
-
 fn names(names: &[String]) -> String {
     names
         .iter()
         .map(|name| format!("{}\n", escape::line(name)))
         .collect()
-}
-
-/// The text of a report on a terminal of 80 columns, none of whose lines is longer.
-#[cfg(test)]
-pub fn at_80_columns(report: &impl View) -> String {
-    let page = Page {
-        format: Format::Table,
-        width: Some(80),
-    };
-    let text = render(report, page).unwrap();
-    let long = text.lines().find(|line| line.chars().count() > 80);
-    assert_eq!(long, None, "{text}");
-    text
 }
 
 /// A report that cannot be written as data; not to be expected of reports made of plain fields.

@@ -47,9 +47,7 @@ fn block(section: &Section, tones: &[(&str, Tone)]) -> String {
             .iter()
             .map(|line| element("p", "", &text(&line.text)))
             .collect(),
-        Body::Table(table) => table_of(table, tones),
-        Body::Grouped(grouped) => table_of(&grouped.table, tones),
-        Body::Folding(folding) => table_of(&folding.table, tones),
+        Body::Table(table) | Body::Grouped(table) => table_of(table, tones),
         Body::Charts(charts) => charts.iter().map(svg).collect(),
     };
     if content.is_empty() {
@@ -256,7 +254,7 @@ mod tests {
 
     use super::*;
     use crate::output::escape;
-    use crate::report::table::{ChainLine, Folding, Group, Grouped};
+    use crate::report::table::ChainLine;
 
     #[test]
     fn browsers_use_the_style_of_the_page_and_nothing_else() {
@@ -279,10 +277,6 @@ mod tests {
             ],
             rows: vec![vec![hostile.to_owned(); 4]; 2],
         };
-        let group = Group {
-            title: hostile.to_owned(),
-            rows: 2,
-        };
         let line = |depth| ChainLine {
             depth,
             text: hostile.to_owned(),
@@ -302,14 +296,7 @@ mod tests {
             Section::sentences(vec![hostile.to_owned()]).toned(Tone::Bad),
             Section::list("List", vec![hostile.to_owned()]),
             Section::table(table()).titled("Table"),
-            Section::of(Body::Grouped(Grouped {
-                table: table(),
-                groups: vec![group],
-            })),
-            Section::of(Body::Folding(Folding {
-                table: table(),
-                head: vec![0],
-            })),
+            Section::of(Body::Grouped(table())),
             Section::of(Body::Chain([0, 1, 3, 1, 0].map(line).into())),
             Section::of(Body::Charts(vec![Chart {
                 note: hostile.to_owned(),

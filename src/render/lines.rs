@@ -66,10 +66,9 @@ pub(super) fn layout(table: &Table, page: Page) -> comfy_table::Table {
     }
     // A wide table is asked for by who wants all of it.
     if let Some(width) = page.width.filter(|_| page.format == Format::Table) {
-        grid.leave_out_for(width);
         grid.cut_for(width);
     }
-    grid.lay_out(page.width)
+    grid.lay_out(page)
 }
 
 /// Visible cells of a table.
@@ -118,25 +117,6 @@ impl Grid {
         columns.fold(gaps, usize::saturating_add)
     }
 
-    /// Leaves columns out until the others fit, or until none is left that may go.
-    fn leave_out_for(&mut self, width: u16) {
-        while self.least_width() > usize::from(width) {
-            // The widths change with every column, so the next one is chosen anew.
-            let leaving = self
-                .columns
-                .iter()
-                .enumerate()
-                .filter(|(_, column)| column.leaves > 0);
-            let Some((index, _)) = leaving.max_by_key(|(_, column)| column.leaves) else {
-                return;
-            };
-            self.columns.remove(index);
-            for row in &mut self.rows {
-                row.remove(index);
-            }
-        }
-    }
-
     /// Shortens the items of the last column: to the first in short lines, and to as many as fit in others.
     fn fit_items(&mut self, width: Option<u16>) {
         let Some(last) = self.columns.len().checked_sub(1) else {
@@ -177,7 +157,7 @@ impl Grid {
         }
     }
 
-    fn lay_out(self, width: Option<u16>) -> comfy_table::Table {
+    fn lay_out(self, page: Page) -> comfy_table::Table {
         let prose = self
             .columns
             .iter()
@@ -190,8 +170,7 @@ impl Grid {
             .iter()
             .map(|column| escaped_line(&column.header))
             .collect();
-        // A table whose columns have no names has no line for them.
-        if headers.iter().any(|header| !header.is_empty()) {
+        if !page.bare {
             text.set_header(headers);
         }
         text.add_rows(self.rows);
@@ -206,7 +185,7 @@ impl Grid {
                 Content::Number => CellAlignment::Right,
             });
         }
-        if let (Some(width), Some((index, narrowest))) = (width, prose) {
+        if let (Some(width), Some((index, narrowest))) = (page.width, prose) {
             wrap_prose(&mut text, index, narrowest, width);
         }
         text
@@ -301,7 +280,7 @@ fn kept<T>(items: impl Iterator<Item = T>, shown: impl Fn(usize) -> bool) -> Vec
     kept.map(|(_, item)| item).collect()
 }
 
-pub(super) fn shows(table: &Table, index: usize, format: Format) -> bool {
+fn shows(table: &Table, index: usize, format: Format) -> bool {
     let column = table.columns.get(index);
     column.is_some_and(|column| format.shows(column.shown))
 }

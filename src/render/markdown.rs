@@ -5,7 +5,7 @@
 
 use super::format::Format;
 use crate::output::escape;
-use crate::report::table::{Body, ChainLine, Column, Content, Grouped, Section, Table};
+use crate::report::table::{Body, Column, Content, Section, Table};
 
 /// Characters of a document. GitHub takes 65,536 in a comment, of which the rest is for what is written
 /// around the document.
@@ -89,15 +89,9 @@ fn parts(section: &Section, format: Format) -> Vec<Part> {
                 ..Part::default()
             }]
         }
-        Body::List(items) => {
-            vec![rows_of(
-                items.iter().map(|text| format!("- {}", markup(text))),
-            )]
-        }
-        Body::Table(table) => vec![table_part(table, format)],
-        Body::Folding(folding) => vec![table_part(&folding.table, format)],
-        Body::Grouped(grouped) => grouped_parts(grouped, format),
-        Body::Chain(lines) => vec![rows_of(lines.iter().map(chain_line))],
+        Body::List(items) => vec![list(items.iter())],
+        Body::Chain(lines) => vec![list(lines.iter().map(|line| &line.text))],
+        Body::Table(table) | Body::Grouped(table) => vec![table_part(table, format)],
         // Only pages have room for charts.
         Body::Charts(_) => Vec::new(),
     };
@@ -111,9 +105,9 @@ fn parts(section: &Section, format: Format) -> Vec<Part> {
     parts
 }
 
-fn rows_of(rows: impl Iterator<Item = String>) -> Part {
+fn list<'a>(items: impl Iterator<Item = &'a String>) -> Part {
     Part {
-        rows: rows.collect(),
+        rows: items.map(|text| format!("- {}", markup(text))).collect(),
         ..Part::default()
     }
 }
@@ -139,33 +133,6 @@ fn table_part(table: &Table, format: Format) -> Part {
         head: vec![header, rule],
         rows: rows.collect(),
     }
-}
-
-/// A table for each group below its title.
-fn grouped_parts(grouped: &Grouped, format: Format) -> Vec<Part> {
-    // The rows of a table stand in the order of its groups.
-    let mut rows = grouped.table.rows.iter();
-    let parts = grouped.groups.iter().map(|group| {
-        let table = Table {
-            columns: grouped.table.columns.clone(),
-            rows: rows.by_ref().take(group.rows).cloned().collect(),
-        };
-        let mut part = table_part(&table, format);
-        part.head.splice(..0, [markup(&group.title), String::new()]);
-        part
-    });
-    parts.collect()
-}
-
-/// An item of a list, below what it follows from, with its source at its end.
-fn chain_line(line: &ChainLine) -> String {
-    let indent = "  ".repeat(line.depth);
-    let source: String = line
-        .source
-        .iter()
-        .map(|source| format!(" ({})", markup(source)))
-        .collect();
-    format!("{indent}- {}{source}", markup(&line.text))
 }
 
 fn row(cells: impl Iterator<Item = String>) -> String {

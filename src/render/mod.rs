@@ -12,7 +12,5 @@ pub mod markdown;
 pub mod text;
 
 pub use format::RenderError;
-#[cfg(test)]
-pub use format::at_80_columns;
 pub use format::{Format, Page, UnknownFormat};
-pub use format::{marks, render, unsaid};
+pub use format::{marks, render};

@@ -1,8 +1,8 @@
 //! Sentences and tables for a terminal.
 
-use super::format::{Format, Page};
-use super::lines::{escaped_line, layout, shows, wrapped};
-use crate::report::table::{Body, ChainLine, Folding, Grouped, NONE, Section, Table};
+use super::format::Page;
+use super::lines::{escaped_line, layout, wrapped};
+use crate::report::table::{Body, ChainLine, Section, Table};
 
 /// The sections, one after the other with an empty line between them, the verdict last; empty ones are left out.
 ///
@@ -25,6 +25,7 @@ pub fn render(sections: &[Section], page: Page) -> String {
 
 fn block(section: &Section, page: Page) -> Option<String> {
     let lines = match &section.body {
+        Body::Sentences(_) | Body::List(_) | Body::Chain(_) if page.bare => Vec::new(),
         Body::Sentences(sentences) => sentences
             .iter()
             .flat_map(|text| wrapped(&escaped_line(text), "", page.width))
@@ -34,8 +35,8 @@ fn block(section: &Section, page: Page) -> Option<String> {
             .flat_map(|text| wrapped(&escaped_line(text), "  ", page.width))
             .collect(),
         Body::Table(table) => table_lines(table, page),
-        Body::Grouped(grouped) => group_lines(grouped, page),
-        Body::Folding(folding) => folding_lines(folding, page),
+        Body::Grouped(table) if page.bare => table_lines(table, page),
+        Body::Grouped(table) => group_lines(table, page),
         Body::Chain(lines) => lines
             .iter()
             .flat_map(|line| chain_lines(line, page))
@@ -143,97 +144,35 @@ fn end_of_part(word: &str, room: usize) -> usize {
 /// Indentation of the rows of a group.
 const INDENT: &str = "  ";
 
-/// The lines of the table, with each group's title above its rows.
-pub(super) fn group_lines(grouped: &Grouped, page: Page) -> Vec<String> {
-    if grouped.table.rows.is_empty() {
+fn group_lines(table: &Table, page: Page) -> Vec<String> {
+    if table.rows.is_empty() {
         return Vec::new();
     }
+    let mut table = table.clone();
+    let paths = table.rows.iter_mut().filter_map(|row| row.first_mut());
+    let folders: Vec<String> = paths
+        .map(|path| {
+            let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+            let folder = folder.to_owned();
+            *path = path.rsplit('/').next().unwrap_or_default().to_owned();
+            folder
+        })
+        .collect();
     let indented = Page {
         width: page.width.map(|width| width.saturating_sub(2)),
         ..page
     };
-    let laid_out = layout(&grouped.table, indented);
+    let laid_out = layout(&table, indented);
     let mut lines = laid_out.lines().map(|line| format!("{INDENT}{line}"));
     let mut all: Vec<String> = lines.next().into_iter().collect();
-    for group in &grouped.groups {
-        all.push(escaped_line(&group.title));
-        all.extend(lines.by_ref().take(group.rows));
+    let mut last = None;
+    for (line, folder) in lines.zip(&folders) {
+        if last.replace(folder) != Some(folder) {
+            all.push(escaped_line(folder));
+        }
+        all.push(line);
     }
     all
-}
-
-/// The columns of these places alone.
-fn head_of(table: &Table, head: &[usize]) -> Table {
-    let rows = table.rows.iter();
-    Table {
-        columns: of_places(head, &table.columns),
-        rows: rows.map(|row| of_places(head, row)).collect(),
-    }
-}
-
-/// Lines below `row`: each column of `places` with its name, unless it is empty.
-fn below(
-    table: &Table,
-    row: usize,
-    places: &[usize],
-    indent: &str,
-    width: Option<u16>,
-) -> Vec<String> {
-    let label = |place: usize| escaped_line(&table.columns[place].header).to_lowercase();
-    let longest = places
-        .iter()
-        .map(|place| label(*place).chars().count())
-        .max()
-        .unwrap_or_default();
-    let cells = places.iter().filter_map(|place| {
-        let cell = table.rows.get(row)?.get(*place)?;
-        let text = format!("{:<longest$}  {}", label(*place), escaped_line(cell));
-        (cell != NONE).then(|| wrapped(&text, indent, width))
-    });
-    cells.flatten().collect()
-}
-
-/// The lines of a table that is folded where they would be longer than the page is wide.
-pub(super) fn folding_lines(folding: &Folding, page: Page) -> Vec<String> {
-    let table = &folding.table;
-    if table.rows.is_empty() {
-        return Vec::new();
-    }
-    let whole = Page {
-        width: None,
-        ..page
-    };
-    let lines_of = |table: &Table| -> Vec<String> { layout(table, whole).lines().collect() };
-    let fits = |lines: &[String]| {
-        let mut lengths = lines.iter().map(|line| line.trim_end().chars().count());
-        page.width
-            .is_none_or(|width| lengths.all(|length| length <= usize::from(width)))
-    };
-    let all = lines_of(table);
-    if page.format != Format::Table || fits(&all) {
-        return all;
-    }
-    // As many columns side by side as there is room for; the first in any case.
-    let mut head = &folding.head[..];
-    let mut lines = lines_of(&head_of(table, head));
-    while !fits(&lines) && head.len() > 1 {
-        head = &head[..head.len().saturating_sub(1)];
-        lines = lines_of(&head_of(table, head));
-    }
-    let is_below = |place: &usize| !head.contains(place) && shows(table, *place, page.format);
-    let places: Vec<usize> = (0..table.columns.len()).filter(is_below).collect();
-    let mut lines = lines.into_iter();
-    let mut shown: Vec<String> = lines.next().into_iter().collect();
-    for (row, line) in lines.enumerate() {
-        shown.push(line);
-        shown.extend(below(table, row, &places, INDENT, page.width));
-    }
-    shown
-}
-
-fn of_places<T: Clone>(places: &[usize], of: &[T]) -> Vec<T> {
-    let found = places.iter().filter_map(|place| of.get(*place));
-    found.cloned().collect()
 }
 
 #[cfg(test)]
@@ -244,7 +183,11 @@ mod tests {
     use crate::report::table::{Column, Section};
 
     fn page(format: Format, width: Option<u16>) -> Page {
-        Page { format, width }
+        Page {
+            format,
+            width,
+            bare: false,
+        }
     }
 
     fn table_of_width(width: Option<u16>) -> String {
@@ -280,56 +223,35 @@ mod tests {
         assert!(text.lines().all(|line| line.len() <= 60));
     }
 
-    fn pods(format: Format, width: u16) -> String {
-        let row = |cells: [&str; 4]| cells.map(str::to_owned).to_vec();
+    fn pods(width: u16) -> String {
+        let row = |cells: [&str; 2]| cells.map(str::to_owned).to_vec();
         let table = Table {
-            columns: vec![
-                Column::text("WHEN"),
-                Column::long("POD"),
-                Column::text("NODE").leaves(1),
-                Column::text("WORKLOAD").leaves(2),
-            ],
+            columns: vec![Column::text("WHEN"), Column::long("POD")],
             rows: vec![
-                row([
-                    "now",
-                    "serving/embed-5f6b8c9d77-mdd2q",
-                    "node-7",
-                    "Deployment/embed",
-                ]),
-                row(["+5m", "serving/größe-0", "node-12", "StatefulSet/größe"]),
+                row(["now", "serving/embed-5f6b8c9d77-mdd2q"]),
+                row(["+5m", "serving/größe-0"]),
             ],
         };
-        render(&[Section::table(table)], page(format, Some(width)))
+        render(&[Section::table(table)], page(Format::Table, Some(width)))
     }
 
     #[test]
-    fn columns_leave_a_narrow_terminal_one_after_another_and_then_names_are_cut() {
-        insta::assert_snapshot!(pods(Format::Table, 64), @r"
-        WHEN  POD                             NODE     WORKLOAD
-        now   serving/embed-5f6b8c9d77-mdd2q  node-7   Deployment/embed
-        +5m   serving/größe-0                 node-12  StatefulSet/größe
-        ");
-        insta::assert_snapshot!(pods(Format::Table, 63), @r"
-        WHEN  POD                             NODE
-        now   serving/embed-5f6b8c9d77-mdd2q  node-7
-        +5m   serving/größe-0                 node-12
-        ");
-        insta::assert_snapshot!(pods(Format::Table, 44), @r"
+    fn names_are_cut_for_a_narrow_terminal() {
+        insta::assert_snapshot!(pods(44), @r"
         WHEN  POD
         now   serving/embed-5f6b8c9d77-mdd2q
         +5m   serving/größe-0
         ");
-        insta::assert_snapshot!(pods(Format::Table, 29), @r"
+        insta::assert_snapshot!(pods(29), @r"
         WHEN  POD
         now   serving/emb…c9d77-mdd2q
         +5m   serving/größe-0
         ");
-        insta::assert_snapshot!(pods(Format::Table, 10), @r"
+        insta::assert_snapshot!(pods(10), @r"
         WHEN  POD
         now   serving/…7-mdd2q
         +5m   serving/größe-0
         ");
-        assert!(pods(Format::Wide, 63).contains("WORKLOAD"), "wide is all");
     }
 
     #[test]
@@ -356,10 +278,7 @@ mod tests {
             text: text.to_owned(),
             source: Some(source.to_owned()),
         };
-        let page = Page {
-            format: Format::Table,
-            width: Some(40),
-        };
+        let page = page(Format::Table, Some(40));
         let chain = [
             line(0, "reserved for it", "Pod a/b: .spec"),
             line(

@@ -132,20 +132,18 @@ impl Blocker {
     /// A claim that holds devices.
     fn holder(holder: &HoldingClaim<'_>, now: Timestamp) -> Self {
         let devices: Vec<String> = holder.devices.iter().map(ToString::to_string).collect();
-        let verb = if devices.len() == 1 { "is" } else { "are" };
         // Pods are named beside the claim, since people know pods and the API knows claims.
         let pods: Vec<String> = holder.pods.iter().map(|pod| pod.name.to_string()).collect();
         let users = match &pods[..] {
             [] => String::new(),
-            [only] => format!(" for pod {only}"),
-            several => format!(" for pods {}", few(several)),
+            pods => format!(" for {}", few(pods)),
         };
         let claim = &holder.claim.name;
         // A claim of several terminating pods is held by each of them; one is enough to see the problem.
         let leaving = holder.leaving.first();
         let leaving = leaving.map(|left| format!("; {}", remaining_line(left, now)));
         let message = format!(
-            "{} {verb} allocated to claim {claim}{users}{}",
+            "claim {claim}{users} holds {}{}",
             few(&devices),
             leaving.unwrap_or_default()
         );

@@ -4,8 +4,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::metadata::{API_VERSION, Cluster, Metadata};
-use super::rules::resource_name;
-use super::table::{Section, View};
 use super::wait::WaitReport;
 use crate::decide::change_log::LoggedChanges;
 pub use crate::decide::change_log::{DryRun, RuleOutcome, RuleResult};
@@ -45,7 +43,12 @@ pub struct ChangeReport {
 
 impl ChangeReport {
     /// The report of logged changes, of the wait after them, and of the error that ended them.
-    pub fn new(changes: LoggedChanges, wait: Option<&WaitReport>, error: Option<String>) -> Self {
+    pub fn new(
+        changes: LoggedChanges,
+        wait: Option<&WaitReport>,
+        error: Option<String>,
+        cluster: Option<&Cluster>,
+    ) -> Self {
         let any = |wanted: Option<bool>| changes.outcomes.iter().any(|it| it.changed == wanted);
         // One change that is known settles it; unknown is the answer only where none is known.
         let changed = if any(Some(true)) {
@@ -58,44 +61,16 @@ impl ChangeReport {
         Self {
             api_version: API_VERSION.to_owned(),
             kind: "ChangeReport".to_owned(),
-            metadata: Metadata::default(),
+            metadata: Metadata::of_cluster(cluster),
             dry_run: changes.dry_run,
             changed,
             error,
             changes: changes.outcomes,
-            wait: wait.cloned(),
+            // The wait is a report of its own, whose metadata would be empty otherwise.
+            wait: wait.map(|wait| wait.clone().in_cluster(cluster)),
             room: changes.room,
             messages: changes.messages,
         }
-    }
-
-    /// Notes the cluster that was asked.
-    #[must_use]
-    pub fn in_cluster(self, cluster: Option<&Cluster>) -> Self {
-        Self {
-            metadata: Metadata::of_cluster(cluster),
-            // The wait is a report of its own, whose metadata would be empty otherwise.
-            wait: self.wait.map(|wait| wait.in_cluster(cluster)),
-            ..self
-        }
-    }
-}
-
-impl View for ChangeReport {
-    fn sections(&self) -> Vec<Section> {
-        let lines = self.changes.iter().map(|rule| rule.line(self.dry_run));
-        let mut sections = vec![Section::sentences(lines.collect())];
-        sections.extend(self.wait.iter().flat_map(View::sections));
-        sections.push(Section::list("Notes", self.messages.clone()));
-        sections
-    }
-
-    /// The rules that are there now, as kubectl prints them.
-    fn names(&self) -> Vec<String> {
-        self.changes
-            .iter()
-            .map(|rule| resource_name(&rule.name))
-            .collect()
     }
 }
 
@@ -111,7 +86,7 @@ mod tests {
             messages: Vec::new(),
             room: None,
         };
-        ChangeReport::new(changes, None, None)
+        ChangeReport::new(changes, None, None, None)
     }
 
     #[test]

@@ -1,40 +1,28 @@
 //! Description of one rule.
 
+use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::metadata::{API_VERSION, Incomplete, Metadata, Warning, views};
-use super::remaining_pods::{self, Event, NotEvictedPod, RemainingPod};
+use super::blocker::Blocker;
+use super::remaining_pods::{self, Event, NotEvictedPod};
 use super::rule_lifecycle::NO_CONDITION;
-use super::rules::resource_name;
-use super::table::{NONE, Section, Shown, View, optional};
+use super::table::{NONE, Section, optional};
 use super::taint::{Condition, Taint, Time};
-use crate::assess::{self, Basis, Number, ReportCompleteness};
+use crate::assess::{self, Number, ReportCompleteness};
 use crate::engine::holders::staying;
 use crate::engine::rule_lifecycle::{EvictionStatus, PendingEviction};
-use crate::engine::{self, Counts, Impact};
-use crate::model::{
-    self, Count, DeviceSelector, DeviceTaintRule, Effect, FieldManager, RuleMetadata, UNKNOWN,
-};
+use crate::engine::{Counts, Impact};
+use crate::model::{Count, DeviceSelector, DeviceTaintRule, Effect, RuleMetadata, UNKNOWN};
 use crate::naming::device;
 use crate::naming::duration::human_duration;
 use crate::naming::keys;
 use crate::naming::phrase::counted;
 
-/// Report of `describe` for one rule: its creator, its condition, and the pods that it affects.
-///
-/// Within one apiVersion, fields and enumeration values are only added: ignore those that you do not know.
+/// One rule: its creator, its condition, and the pods that it affects.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RuleDescription {
-    /// Version of this schema.
-    #[schemars(extend("const" = API_VERSION))]
-    pub api_version: String,
-    /// Kind of the report.
-    #[schemars(extend("const" = "RuleDescription"))]
-    pub kind: String,
-    /// The cluster, and the data that was read.
-    pub metadata: Metadata,
     /// The rule's name.
     pub name: String,
     /// The rule's taint.
@@ -50,16 +38,15 @@ pub struct RuleDescription {
     pub generation: i64,
     /// Annotations that the plugin set on the rule.
     pub annotations: RuleAnnotations,
-    /// Name of the program that created the rule, from managedFields, such as kubectl-create; null if not
-    /// recorded.
-    pub creation_manager: Option<String>,
-    /// The program that last wrote the spec, from managedFields; null if not recorded.
-    pub last_update: Option<LastUpdate>,
+    /// Who created the rule, and who changed it last: users or programs.
+    #[serde(skip)]
+    writers: [String; 2],
     /// The condition EvictionInProgress. Null until
     /// the eviction controller has processed the rule.
     pub condition: Option<Condition>,
-    /// Check of the condition EvictionInProgress; null if the rule has no condition.
-    pub condition_check: Option<ConditionCheck>,
+    /// Why the condition EvictionInProgress does not match the rule's generation or the existing pods; null if it
+    /// matches, or if there is none.
+    pub stale_condition_reason: Option<String>,
     /// Devices that the rule selects in the newest generation of each pool.
     pub published_device_count: Number,
     /// Number of allocation results that name a selected device. A device can have several: one for each
@@ -79,16 +66,14 @@ pub struct RuleDescription {
     /// Pods that the rule evicts and that still exist, each with what it waits for. Includes terminating pods,
     /// also those that were evicted before the effect of the rule was changed. With effect None, includes the
     /// pods that NoExecute would evict.
-    pub remaining_pods: Vec<RemainingPod>,
+    pub remaining_pods: Vec<Blocker>,
     /// The pods that use devices of the rule and that the rule does not evict, ordered by name.
     pub not_evicted_pods: Vec<NotEvictedPod>,
     /// Events about the rule, and events of the eviction controller about pods that use devices of the rule, oldest
     /// first. By default, the server deletes events after an hour.
     pub events: Vec<Event>,
-    /// Warnings that do not prevent the report.
-    pub warnings: Vec<Warning>,
-    /// Data that could not be read.
-    pub incomplete: Vec<Incomplete>,
+    #[serde(skip)]
+    now: Timestamp,
 }
 
 /// Annotations that the plugin set on a rule.
@@ -106,43 +91,6 @@ pub struct RuleAnnotations {
     pub expiration_time: Option<Time>,
 }
 
-/// The last change of the spec of a rule.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct LastUpdate {
-    /// Name of the program in managedFields, such as kubectl-patch.
-    pub manager: String,
-    /// When the program in `manager` last changed a field; null if unknown.
-    pub update_time: Option<Time>,
-}
-
-impl From<&FieldManager> for LastUpdate {
-    fn from(manager: &FieldManager) -> Self {
-        Self {
-            manager: manager.name.clone(),
-            update_time: manager.time.map(Time),
-        }
-    }
-}
-
-/// Check that the condition EvictionInProgress is current.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ConditionCheck {
-    /// True if the condition matches the rule's generation and the existing pods.
-    pub current: bool,
-    /// Why the condition is not current; null if it is current.
-    pub message: Option<String>,
-    /// True if the eviction controller no longer updates the counts in the condition: for a rule with effect
-    /// None, it counts only once.
-    pub frozen: bool,
-    /// Pods that the eviction controller counted for a rule with effect None; null for other effects, or if
-    /// the condition's message has no count.
-    pub counted_pod_count: Option<usize>,
-    /// Pods that the eviction controller would count now; null if unknown.
-    pub current_pod_count: Option<usize>,
-}
-
 /// Facts that a description is made from.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
@@ -152,18 +100,15 @@ pub struct Subject<'a> {
     pub impact: &'a Impact<'a>,
     /// Pods that it has not evicted yet.
     pub remaining: &'a [PendingEviction<'a>],
-    /// Number of pods that use the hardware of its devices through others, such as partitions; absent where
-    /// that was not read.
-    pub beside: Option<usize>,
-    /// Warnings of the reading.
-    pub warnings: &'a [model::Warning],
+    /// Number of pods that use the hardware of its devices through others, such as partitions.
+    pub beside: usize,
     /// Data that could not be read.
     pub completeness: &'a ReportCompleteness<'a>,
 }
 
 impl RuleDescription {
     /// The description of a rule by the reading.
-    pub fn new(subject: &Subject<'_>, events: Vec<Event>, basis: &Basis<'_>) -> Self {
+    pub fn new(subject: &Subject<'_>, events: Vec<Event>, now: Timestamp) -> Self {
         let rule = subject.rule;
         let counts: Counts = subject
             .impact
@@ -183,9 +128,6 @@ impl RuleDescription {
             .completeness
             .count(assess::CountSubject::Pods, counts.pods);
         Self {
-            api_version: API_VERSION.to_owned(),
-            kind: "RuleDescription".to_owned(),
-            metadata: Metadata::new(basis),
             name: rule.name.to_string(),
             taint: Taint::of_rule(&rule.taint, Some(rule.name.as_str())),
             selector: rule.selector.clone(),
@@ -193,23 +135,22 @@ impl RuleDescription {
             creation_time: rule.metadata.created.map(Time),
             generation: rule.generation,
             annotations: annotations(&rule.metadata),
-            creation_manager: rule.maker().map(|maker| maker.name.clone()),
-            last_update: rule.last_writer().map(LastUpdate::from),
+            writers: [created_by(rule), changed_by(rule)],
             condition: rule.condition.as_ref().map(Condition::from),
-            condition_check: condition_check(rule, pods),
+            stale_condition_reason: stale_reason(rule, pods),
             published_device_count: published.into(),
             allocation_count: allocated.into(),
             evicted_pod_count: pods.into(),
             terminating_pod_count: terminating,
-            partition_pod_count: pods.exact().and(subject.beside).filter(|_| {
-                // Partitions of devices are known from slices.
+            // Partitions of devices are known from slices.
+            partition_pod_count: pods.exact().map(|_| subject.beside).filter(|_| {
                 let inventory = assess::CountSubject::Inventory;
                 subject.completeness.is_complete(inventory)
             }),
             remaining_pods: subject
                 .remaining
                 .iter()
-                .map(|left| RemainingPod::new(left, &rule.taint.effect, basis.now))
+                .map(|left| remaining_pods::remaining(left, &rule.taint.effect, now))
                 .collect(),
             not_evicted_pods: staying(subject.impact, subject.remaining)
                 .iter()
@@ -217,8 +158,7 @@ impl RuleDescription {
                 .collect(),
             expires: rule.metadata.annotation(keys::EXPIRES).map(str::to_owned),
             events,
-            warnings: views(&[subject.warnings, &subject.impact.warnings]),
-            incomplete: Incomplete::all(subject.completeness),
+            now,
         }
     }
 }
@@ -233,10 +173,33 @@ fn annotations(metadata: &RuleMetadata) -> RuleAnnotations {
     }
 }
 
-fn condition_check(rule: &DeviceTaintRule, pods: Count) -> Option<ConditionCheck> {
+/// The user noted by this plugin, or else the program that made the rule: managedFields name no users.
+fn created_by(rule: &DeviceTaintRule) -> String {
+    let user = rule.metadata.annotation(keys::CREATED_BY);
+    let program = rule.maker().map(|maker| maker.name.as_str());
+    optional(user.or(program))
+}
+
+/// The program that wrote the spec last, or the user noted by this plugin if it was this one.
+fn changed_by(rule: &DeviceTaintRule) -> String {
+    // With its first generation, the spec is as it was made: later writes were of labels and annotations.
+    if rule.generation == 1 {
+        return NONE.to_owned();
+    }
+    let program = rule.last_writer().filter(|writer| {
+        // The writer that created the rule has changed nothing. A change is not hidden where a time is missing.
+        let made = rule.metadata.created.zip(writer.time);
+        writer.name != keys::THIS_PROGRAM && made.is_none_or(|(created, written)| written > created)
+    });
+    let user = rule.metadata.annotation(keys::CHANGED_BY);
+    let writer = program.map(|program| program.name.as_str()).or(user);
+    // A client that removes a field owns nothing of it: only the generation counts the change.
+    writer.unwrap_or(UNKNOWN).to_owned()
+}
+
+fn stale_reason(rule: &DeviceTaintRule, pods: Count) -> Option<String> {
     let condition = rule.condition.as_ref()?;
-    let evicting = EvictionStatus::judged(rule, pods.is_none());
-    let stale = match evicting {
+    match EvictionStatus::judged(rule, pods.is_none()) {
         EvictionStatus::Yes | EvictionStatus::No => None,
         EvictionStatus::Unknown => Some("its status is neither True nor False".to_owned()),
         EvictionStatus::Outdated => Some(format!(
@@ -247,56 +210,22 @@ fn condition_check(rule: &DeviceTaintRule, pods: Count) -> Option<ConditionCheck
             "it reports pending evictions, but every pod that the rule evicts is gone or terminating"
                 .to_owned(),
         ),
-    };
-    // The reason too: until the controller has seen a change to None, the condition is that of the effect before.
-    let frozen = rule.taint.effect == Effect::None && condition.reason == "NoEffect";
-    Some(ConditionCheck {
-        current: evicting.is_current(),
-        message: stale,
-        frozen,
-        counted_pod_count: frozen
-            .then(|| engine::condition::counted_pods(&condition.message))
-            .flatten(),
-        current_pod_count: pods.exact(),
-    })
-}
-
-impl View for RuleDescription {
-    fn sections(&self) -> Vec<Section> {
-        vec![
-            Section::sentences(self.lines()),
-            Section::list("Condition EvictionInProgress", self.condition_lines()),
-            Section::table(remaining_pods::table(&self.remaining_pods)),
-            Section::list(
-                "Pods that are not evicted",
-                self.not_evicted_pods
-                    .iter()
-                    .map(NotEvictedPod::line)
-                    .collect(),
-            ),
-            Section::list("Events", self.events_in_words()),
-            Section::list(
-                "Warnings",
-                self.warnings.iter().map(Warning::line).collect(),
-            )
-            .shown(Shown::Document),
-            Section::list(
-                "Incomplete",
-                self.incomplete.iter().map(Incomplete::line).collect(),
-            ),
-        ]
-    }
-
-    fn names(&self) -> Vec<String> {
-        vec![resource_name(&self.name)]
-    }
-
-    fn doubts(&self) -> (&[Warning], &[Incomplete]) {
-        (&self.warnings, &self.incomplete)
     }
 }
 
 impl RuleDescription {
+    /// The description for people.
+    pub(super) fn sections(&self) -> Vec<Section> {
+        let staying = self.not_evicted_pods.iter().map(NotEvictedPod::line);
+        vec![
+            Section::sentences(self.lines()),
+            Section::list("Condition EvictionInProgress", self.condition_lines()),
+            Section::table(remaining_pods::table(&self.remaining_pods)),
+            Section::list("Pods that are not evicted", staying.collect()),
+            Section::list("Events", self.events_in_words()),
+        ]
+    }
+
     fn events_in_words(&self) -> Vec<String> {
         let earlier = self.events.len().saturating_sub(EVENTS);
         let before = (earlier > 0)
@@ -314,7 +243,8 @@ impl RuleDescription {
     }
 
     fn facts(&self) -> Vec<(&'static str, String)> {
-        let ago = |time: Time| human_duration(self.metadata.observed().0.duration_since(time.0));
+        let [created_by, changed_by] = &self.writers;
+        let ago = |time: Time| human_duration(self.now.duration_since(time.0));
         let since = |time: Option<Time>| {
             time.map_or_else(
                 || "<unknown>".to_owned(),
@@ -331,8 +261,8 @@ impl RuleDescription {
             ),
             ("Selected", self.selected_in_words()),
             ("Created", since(self.creation_time)),
-            ("Created by", self.created_by()),
-            ("Changed by", self.changed_by()),
+            ("Created by", created_by.clone()),
+            ("Changed by", changed_by.clone()),
             ("Reason", optional(self.annotations.reason.as_deref())),
             // As it is noted: a text that is no time has to be seen to be corrected.
             ("Expires", optional(self.expires.as_deref())),
@@ -349,42 +279,6 @@ impl RuleDescription {
             ending(published),
             ending(allocated)
         )
-    }
-
-    /// User noted by this plugin, or else that no user was noted, and the program that made the rule.
-    fn created_by(&self) -> String {
-        match (&self.annotations.created_by, &self.creation_manager) {
-            (Some(user), _) => user.clone(),
-            // managedFields name programs and no users: a user is known only where this plugin has noted one.
-            (None, Some(program)) => format!("<unknown user>, with {program}"),
-            (None, None) => NONE.to_owned(),
-        }
-    }
-
-    /// User noted by this plugin, and the program that the server noted: other programs note no user. The
-    /// writer that created the rule has changed nothing.
-    fn changed_by(&self) -> String {
-        let user = self.annotations.changed_by.as_deref();
-        // With its first generation, the spec is as it was made: later writes were of labels and annotations.
-        let writer = self.last_update.as_ref().filter(|writer| {
-            let made = self.creation_time.zip(writer.update_time);
-            // Where a time is missing, the write may be a later one: a change is not hidden on a guess.
-            self.generation != 1 && made.is_none_or(|(created, written)| written > created)
-        });
-        match (user, writer) {
-            // A client that removes a field owns nothing of it: only the generation counts the change.
-            (None, None) if self.generation > 1 => UNKNOWN.to_owned(),
-            (user, None) => optional(user),
-            // The user is that of this plugin's last change, which another program may have come after.
-            (Some(user), Some(writer)) if writer.manager == keys::THIS_PROGRAM => user.to_owned(),
-            (user, Some(writer)) => {
-                let time = writer
-                    .update_time
-                    .map_or_else(String::new, |time| format!(" at {time}"));
-                let before = user.map_or_else(String::new, |user| format!("; before that {user}"));
-                format!("{}{time}{before}", writer.manager)
-            }
-        }
     }
 
     /// Those who are to be evicted, those who are on their way, and those who use parts of the same hardware.
@@ -408,26 +302,9 @@ impl RuleDescription {
         format!("{pods} ({})", more.join(", "))
     }
 
-    fn frozen_line(&self, condition: &Condition, check: &ConditionCheck) -> String {
-        let written = condition
-            .last_transition_time
-            .map_or_else(String::new, |time| format!(" at {time}"));
-        let pods = *self.evicted_pod_count;
-        match check.counted_pod_count {
-            Some(then) => format!(
-                "the controller counted {}{written}, and does not count again while the effect is None; this report counts {pods}",
-                counted(then, "pod")
-            ),
-            None => format!(
-                "the controller counted pods{written}, and does not count again while the effect is None; this report counts {pods}"
-            ),
-        }
-    }
-
     fn condition_lines(&self) -> Vec<String> {
         // The rule does not show which of the two it is: before 1.35 the controller writes no condition at all.
-        let Some((condition, check)) = self.condition.as_ref().zip(self.condition_check.as_ref())
-        else {
+        let Some(condition) = &self.condition else {
             return vec![
                 "none: the controller has not processed the rule".to_owned(),
                 NO_CONDITION.to_owned(),
@@ -437,9 +314,15 @@ impl RuleDescription {
         if !condition.message.is_empty() {
             lines.push(condition.message.clone());
         }
-        lines.push(match &check.message {
+        // The reason too: until the controller has seen a change to None, the condition is that of the effect before.
+        let is_frozen =
+            self.taint.effect == Effect::None.to_string() && condition.reason == "NoEffect";
+        lines.push(match &self.stale_condition_reason {
             Some(why) => format!("stale: {why}"),
-            None if check.frozen => self.frozen_line(condition, check),
+            None if is_frozen => format!(
+                "not counted again while the effect is None; this report counts {}",
+                *self.evicted_pod_count
+            ),
             None => "observed for the current generation of the rule".to_owned(),
         });
         lines

@@ -7,11 +7,8 @@ use serde::Serialize;
 
 use super::device_row::{DeviceRow, DriverCounts, attributes_of, capacity_of, cell_of, summary};
 use super::metadata::{API_VERSION, Incomplete, Metadata, Warning, views};
-use super::table::{
-    Body, Column, Group, Grouped, Headers, Section, Shown, Table, UNKNOWN_COUNT, View, first_of,
-    optional,
-};
-use super::taint::{ObjectReference, Taint};
+use super::table::{Body, Column, Section, Table, UNKNOWN_COUNT, View, first_of, optional};
+use super::taint::Taint;
 use crate::assess::{Availabilities, Availability, DeviceBasis};
 use crate::engine::DeviceState;
 use crate::engine::devices::{away, incomplete_pools};
@@ -44,16 +41,13 @@ pub struct DeviceReport {
     pub incomplete: Vec<Incomplete>,
     /// Attributes shown in tables.
     #[serde(skip)]
-    columns: Vec<String>,
+    pub columns: Vec<String>,
     /// Subject of the lines of tables.
     #[serde(skip)]
-    lines: DeviceLines,
-    /// Headers of tables; without them, they have no groups either.
-    #[serde(skip)]
-    headers: Headers,
+    pub lines: DeviceLines,
     /// True if only tainted devices were requested.
     #[serde(skip)]
-    only_tainted: bool,
+    pub only_tainted: bool,
 }
 
 /// Subject of a table's line.
@@ -133,29 +127,7 @@ impl DeviceReport {
             incomplete: Incomplete::all(availabilities.completeness()),
             columns: Vec::new(),
             lines: DeviceLines::default(),
-            headers: Headers::default(),
             only_tainted: false,
-        }
-    }
-
-    /// The report with or without headers in its tables.
-    #[must_use]
-    pub fn with_headers(self, headers: Headers) -> Self {
-        Self { headers, ..self }
-    }
-
-    /// The report with such lines in tables.
-    #[must_use]
-    pub fn with_lines(self, lines: DeviceLines) -> Self {
-        Self { lines, ..self }
-    }
-
-    /// The report as one of tainted devices alone, if so.
-    #[must_use]
-    pub fn of_tainted_alone(self, only_tainted: bool) -> Self {
-        Self {
-            only_tainted,
-            ..self
         }
     }
 
@@ -179,27 +151,13 @@ impl DeviceReport {
 
 impl View for DeviceReport {
     fn sections(&self) -> Vec<Section> {
-        let warnings = self.warnings.iter().map(Warning::line).collect();
-        let incomplete = self.incomplete.iter().map(Incomplete::line).collect();
-        let devices = match (self.lines, self.headers) {
-            (DeviceLines::Devices, Headers::Shown) => {
-                Section::of(Body::Grouped(grouped(&self.items, &self.columns)))
-            }
-            (DeviceLines::Devices, Headers::Left) => {
-                Section::table(table(&self.items, &self.columns).with_headers(Headers::Left))
-            }
-            (DeviceLines::Nodes, headers) => {
-                Section::table(summary(&self.nodes).with_headers(headers))
-            }
-        };
-        let is_listed = self.lines == DeviceLines::Devices && self.headers == Headers::Shown;
-        let admin = is_listed.then(|| admin_line(&self.items)).flatten();
-        vec![
-            devices,
-            Section::sentences(admin.into_iter().collect()),
-            Section::list("Warnings", warnings).shown(Shown::Document),
-            Section::list("Incomplete", incomplete),
-        ]
+        match self.lines {
+            DeviceLines::Devices => vec![
+                Section::of(Body::Grouped(table(&self.items, &self.columns))),
+                Section::sentences(admin_line(&self.items).into_iter().collect()),
+            ],
+            DeviceLines::Nodes => vec![Section::table(summary(&self.nodes))],
+        }
     }
 
     /// The devices, as `DRIVER/POOL/DEVICE`.
@@ -225,26 +183,6 @@ impl View for DeviceReport {
     fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
-}
-
-/// The devices below a line for each pool, with a column for each of these attributes.
-pub(super) fn grouped(devices: &[DeviceRow], attributes: &[String]) -> Grouped {
-    let mut table = table(devices, attributes);
-    let mut groups: Vec<Group> = Vec::new();
-    for (row, cells) in devices.iter().zip(&mut table.rows) {
-        let (pool, name) = row.device.rsplit_once('/').unwrap_or_default();
-        if let Some(cell) = cells.first_mut() {
-            *cell = name.to_owned();
-        }
-        match groups.last_mut() {
-            Some(group) if group.title == pool => group.rows = group.rows.saturating_add(1),
-            Some(_) | None => groups.push(Group {
-                title: pool.to_owned(),
-                rows: 1,
-            }),
-        }
-    }
-    Grouped { table, groups }
 }
 
 /// The devices with their full names.
@@ -294,7 +232,10 @@ pub(super) fn table(devices: &[DeviceRow], attributes: &[String]) -> Table {
 pub(super) fn admin_line(devices: &[DeviceRow]) -> Option<String> {
     let watched = devices.iter().filter(|row| !row.admin_pods.is_empty());
     let number = watched.clone().count();
-    let pods: BTreeSet<String> = watched.flat_map(|row| named(&row.admin_pods)).collect();
+    let pods: BTreeSet<String> = watched
+        .flat_map(|row| &row.admin_pods)
+        .map(ToString::to_string)
+        .collect();
     let pods: Vec<String> = pods.into_iter().collect();
     let which = match devices.len() {
         all if all == number => "all".to_owned(),
@@ -328,11 +269,6 @@ fn pods(row: &DeviceRow) -> Option<Vec<String>> {
     }
     let claims = claims(row)?.into_iter();
     Some(claims.map(|claim| format!("claim {claim}")).collect())
-}
-
-/// The names of objects, as text has them.
-fn named(objects: &[ObjectReference]) -> Vec<String> {
-    objects.iter().map(ToString::to_string).collect()
 }
 
 fn all_of(items: &[String]) -> String {

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::metadata::{API_VERSION, Incomplete, Metadata, Warning, views};
-use super::table::{Column, Headers, Section, Table, Tone, View, first_of, optional};
+use super::table::{Column, Section, Table, Tone, View, first_of, optional};
 use crate::assess::{self, Basis, PlannedUnit};
 use crate::decide::drain::{UnitStage, UnitStatus};
 use crate::model::UNKNOWN;
@@ -93,10 +93,6 @@ impl View for DrainList {
         (&self.warnings, &self.incomplete)
     }
 
-    fn says_what_is_not_known(&self) -> bool {
-        false
-    }
-
     fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
@@ -123,9 +119,6 @@ pub struct PlanReport {
     pub warnings: Vec<Warning>,
     /// Data that could not be read or evaluated.
     pub incomplete: Vec<Incomplete>,
-    /// Headers of the table; without them, it has no command, either.
-    #[serde(skip)]
-    headers: Headers,
     /// The command that drains the chosen units.
     #[serde(skip)]
     drain: String,
@@ -133,7 +126,7 @@ pub struct PlanReport {
 
 impl PlanReport {
     /// The report on a plan, which `drain` carries out.
-    pub fn new(plan: assess::Plan, drain: String, basis: &Basis<'_>, headers: Headers) -> Self {
+    pub fn new(plan: assess::Plan, drain: String, basis: &Basis<'_>) -> Self {
         Self {
             api_version: API_VERSION.to_owned(),
             kind: "PlanReport".to_owned(),
@@ -141,7 +134,6 @@ impl PlanReport {
             warnings: views(&[&plan.warnings]),
             incomplete: plan.gaps.iter().map(Incomplete::from).collect(),
             plan,
-            headers,
             drain,
         }
     }
@@ -149,10 +141,7 @@ impl PlanReport {
 
 impl View for PlanReport {
     fn sections(&self) -> Vec<Section> {
-        let units = Section::table(table(&self.plan.planned_units).with_headers(self.headers));
-        if self.headers == Headers::Left {
-            return vec![units];
-        }
+        let units = Section::table(table(&self.plan.planned_units));
         let drain = Section::sentences(vec![self.drain.clone()]).verdict();
         vec![units, drain]
     }
@@ -166,10 +155,6 @@ impl View for PlanReport {
     fn doubts(&self) -> (&[Warning], &[Incomplete]) {
         (&self.warnings, &self.incomplete)
     }
-
-    fn says_what_is_not_known(&self) -> bool {
-        false
-    }
 }
 
 fn table(units: &[PlannedUnit]) -> Table {
@@ -180,7 +165,7 @@ fn table(units: &[PlannedUnit]) -> Table {
     };
     Table::of(units)
         .column(Column::text("UNIT"), |unit| unit.unit.clone())
-        .column(Column::text("NODE").leaves(1), |unit| {
+        .column(Column::text("NODE").wide(), |unit| {
             optional(unit.node.as_deref())
         })
         .column(Column::number("PODS"), |unit| {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::taint::{Time, pascal_case};
 use crate::assess::{DeviceBasis, ReportCompleteness};
-use crate::model;
+use crate::model::{self, Affects};
 use crate::naming::keys;
 
 /// Version of every document that this program writes or reads; within it, fields and enumeration values are only added.
@@ -96,16 +96,8 @@ impl Metadata {
             (Some(DataSource::Cluster), None) => Some("A live cluster".to_owned()),
             (None, None) => None,
         };
-        let server = self.server_version.as_deref().unwrap_or("not known");
-        let behaviour = self.semantics.as_ref().map(|semantics| match source {
-            Some(DataSource::Cluster) => {
-                format!("server {server}, results for Kubernetes {semantics}")
-            }
-            // There was no API server, whose version could be beside the behavior that was applied.
-            Some(DataSource::Files | DataSource::Kubelet) | None => {
-                format!("results for Kubernetes {semantics}")
-            }
-        });
+        let behaviour = self.semantics.as_ref();
+        let behaviour = behaviour.map(|version| format!("results for Kubernetes {version}"));
         let observed = self.observed_time.map(|time| format!("as of {time}"));
         [read, behaviour, observed].into_iter().flatten().collect()
     }
@@ -190,18 +182,7 @@ pub struct Incomplete {
     /// Reason why the data is missing, and the consequence for the report.
     pub message: String,
     /// Results that the missing data affects: Evictions or Details.
-    #[serde(default)]
     pub affects: Affects,
-}
-
-/// Results that depend on missing data.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum Affects {
-    /// Without this data, it is not fully known which pods are evicted by taints with effect NoExecute, or how many.
-    #[default]
-    Evictions,
-    /// This data does not determine which pods are evicted: for example, PodDisruptionBudgets, nodes or events.
-    Details,
 }
 
 impl From<&model::Gap> for Incomplete {
@@ -209,12 +190,7 @@ impl From<&model::Gap> for Incomplete {
         Self {
             missing: gap.what.clone(),
             message: gap.why.clone(),
-            affects: match gap.affects {
-                model::Affects::Evictions => Affects::Evictions,
-                // `ReportCompleteness` leaves out gaps that affect nothing, so that the schema needs no value
-                // for them.
-                model::Affects::Details | model::Affects::Nothing => Affects::Details,
-            },
+            affects: gap.affects,
         }
     }
 }
@@ -245,87 +221,7 @@ pub fn views<'a, M: Ord + 'a, V: From<&'a M>>(lists: &[&'a [M]]) -> Vec<V> {
 /// The warnings about a snapshot and its gaps, a line each.
 pub fn lines(warnings: &[model::Warning], gaps: &[model::Gap]) -> Vec<String> {
     let warnings = warnings.iter().map(|warning| Warning::from(warning).line());
-    let gaps = incomplete(gaps).into_iter().map(|gap| gap.line());
-    warnings.chain(gaps).collect()
-}
-
-/// The gaps that can change an answer. Kinds that the input lacks with the same consequence are one.
-fn incomplete(gaps: &[model::Gap]) -> Vec<Incomplete> {
-    let mut incomplete: Vec<Incomplete> = Vec::new();
-    let mut lacking: Vec<&'static str> = Vec::new();
-    for gap in gaps {
-        let affects = match gap.affects {
-            model::Affects::Evictions => Affects::Evictions,
-            model::Affects::Details => Affects::Details,
-            // No answer from the snapshot depends on this.
-            model::Affects::Nothing => continue,
-        };
-        let lacks = gap
-            .kind()
-            .filter(|kind| *gap == model::Gap::not_in_input(*kind));
-        match lacks.map(model::Kind::without) {
-            // The first kind that has this consequence names all of them.
-            Some(without) if lacking.contains(&without) => continue,
-            Some(without) => {
-                lacking.push(without);
-                incomplete.push(without_kinds(gaps, without, affects));
-            }
-            None => incomplete.push(Incomplete {
-                missing: gap.what.clone(),
-                message: gap.why.clone(),
-                affects,
-            }),
-        }
-    }
-    incomplete
-}
-
-/// Missing kinds whose absence has the same consequence.
-fn without_kinds(gaps: &[model::Gap], without: &str, affects: Affects) -> Incomplete {
-    let counted = gaps
-        .iter()
-        .filter(|gap| gap.affects != model::Affects::Nothing);
-    let kinds: Vec<model::Kind> = counted
-        .filter_map(model::Gap::kind)
-        .filter(|kind| kind.without() == without)
-        .filter(|kind| gaps.contains(&model::Gap::not_in_input(*kind)))
-        .collect();
-    let plurals: Vec<&str> = kinds.iter().map(|kind| kind.plural()).collect();
-    let names: Vec<&str> = kinds.iter().map(|kind| kind.as_str()).collect();
-    Incomplete {
-        missing: plurals.join(", "),
-        message: format!("the input contains no {}: {without}", names.join(", no ")),
-        affects,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::{Affects, Gap, Kind};
-
-    #[test]
-    fn what_the_input_lacks_is_told_once_for_each_consequence() {
-        let of_nobody = Gap {
-            affects: Affects::Nothing,
-            ..Gap::not_in_input(Kind::CronJob)
-        };
-        let gaps = [
-            Gap::not_in_input(Kind::Pod),
-            Gap::not_in_input(Kind::ReplicaSet),
-            Gap::of(Kind::Node, "denied"),
-            of_nobody,
-            Gap::not_in_input(Kind::Job),
-        ];
-        let incomplete = incomplete(&gaps);
-        let told = incomplete.iter();
-        let told: Vec<&str> = told.map(|gap| &*gap.missing).collect();
-        assert_eq!(told, ["pods", "replicasets, jobs", "nodes"]);
-        let why = &incomplete[1].message;
-        assert!(
-            why.starts_with("the input contains no ReplicaSet, no Job: "),
-            "{why}"
-        );
-        assert_eq!(incomplete[0].affects, super::Affects::Evictions);
-    }
+    let completeness = ReportCompleteness::new(gaps);
+    let gaps = Incomplete::all(&completeness).into_iter();
+    warnings.chain(gaps.map(|gap| gap.line())).collect()
 }

@@ -6,10 +6,9 @@ use serde::Serialize;
 
 use super::metadata::{API_VERSION, DataSource, Incomplete, Metadata, Warning, views};
 use super::table::{Column, Section, Table, View, optional};
-use super::taint::{Time, words};
+use super::taint::Time;
 use crate::assess::{DeviceBasis, DeviceUse, DeviceUser, ReportCompleteness};
 use crate::model::{self, NodeName, UNKNOWN};
-use crate::naming::duration::human_duration;
 use crate::naming::phrase::{counted, few};
 
 /// Report of `podresources list`: the devices that a kubelet lists or has in its checkpoint, and of `podresources check`:
@@ -77,35 +76,19 @@ impl PodResourcesReport {
         }
     }
 
-    /// When each source has answered; how much older the API's answer is, if that is a minute or more.
+    /// When each source has answered.
     fn times(&self) -> Option<String> {
-        const SAME: i64 = 60;
         let (node, kubelet) = (self.node.as_ref()?, self.kubelet_time?);
         let api = self.metadata.observed();
-        let lag = kubelet.0.duration_since(api.0);
-        let older = match lag.as_secs() >= SAME {
-            true => format!(" ({} older)", human_duration(lag)),
-            false => String::new(),
-        };
-        Some(format!(
-            "{node}: kubelet as of {kubelet}, API as of {api}{older}"
-        ))
+        Some(format!("{node}: kubelet as of {kubelet}, API as of {api}"))
     }
 
     fn check_table(&self) -> Table {
-        let codes = |item: &DeviceUse| {
-            let mut codes: Vec<String> = item.reasons.iter().map(|one| code(one.reason)).collect();
-            codes.dedup();
-            codes.join(", ")
-        };
         let is_safe = |item: &DeviceUse| item.safe_to_pull == Some(true);
         Table::of(&self.items)
             .column(Column::text("DEVICE"), |item| device(item))
             .column(Column::text("SAFE-TO-PULL"), |item| {
                 if is_safe(item) { "yes" } else { "no" }.to_owned()
-            })
-            .column(Column::prose("REASONS"), |item| {
-                optional(Some(&codes(item)))
             })
             .table()
     }
@@ -124,12 +107,7 @@ impl PodResourcesReport {
         }
         let lines = lines.iter();
         lines
-            .map(|(message, devices)| match devices.len() {
-                several if several > 1 && several == self.items.len() => {
-                    format!("all {several} devices: {message}")
-                }
-                _ => format!("{}: {message}", few(devices)),
-            })
+            .map(|(message, devices)| format!("{}: {message}", few(devices)))
             .collect()
     }
 
@@ -154,7 +132,7 @@ impl PodResourcesReport {
         rows.sort();
         let names = ["NAMESPACE", "POD", "CONTAINER"].map(Column::text);
         let columns = names.into_iter().chain(columns).collect();
-        Section::folded(Table { columns, rows }, &[0, 1, 2])
+        Section::table(Table { columns, rows })
     }
 
     fn list_sections(&self) -> Vec<Section> {
@@ -190,22 +168,14 @@ fn device(item: &DeviceUse) -> String {
     optional(item.device.as_ref().map(ToString::to_string).as_deref())
 }
 
-/// The code as text has it, made from its name in JSON.
-fn code(reason: impl Serialize) -> String {
-    let value = serde_json::to_value(reason).unwrap_or_default();
-    words(value.as_str().unwrap_or_default())
-}
-
 impl View for PodResourcesReport {
     fn sections(&self) -> Vec<Section> {
         if self.node.is_none() {
             return self.list_sections();
         }
-        let incomplete = self.incomplete.iter().map(Incomplete::line).collect();
         vec![
-            Section::folded(self.check_table(), &[0, 1]),
+            Section::table(self.check_table()),
             Section::list("Reasons", self.reason_lines()),
-            Section::list("Incomplete", incomplete),
             Section::sentences(self.times().into_iter().collect()),
         ]
     }
@@ -223,15 +193,10 @@ impl View for PodResourcesReport {
     }
 
     fn refusal(&self) -> Option<String> {
-        let items = self.items.iter();
-        match items
-            .filter(|item| item.safe_to_pull == Some(false))
-            .count()
-        {
-            0 => None,
-            1 => Some("1 device is not safe to pull".to_owned()),
-            count => Some(format!("{} are not safe to pull", counted(count, "device"))),
-        }
+        let unsafe_items = self.items.iter();
+        let unsafe_items = unsafe_items.filter(|item| item.safe_to_pull == Some(false));
+        let count = unsafe_items.count();
+        (count > 0).then(|| format!("not safe to pull: {}", counted(count, "device")))
     }
 
     fn is_empty(&self) -> bool {
@@ -244,6 +209,7 @@ mod tests {
     use super::*;
     use crate::assess::devices_in_use;
     use crate::model::{ClaimInUse, ContainerInUse, InUse, PluginDevices, PodInUse, PreparedClaim};
+    use crate::render::{Page, render};
     use crate::report::testing;
 
     fn pod(name: &str, device: &str, ids: &[&str]) -> PodInUse {
@@ -267,7 +233,7 @@ mod tests {
     /// The rows of the tables that are printed.
     fn printed(in_use: &InUse, prepared: &[PreparedClaim]) -> Vec<String> {
         let report = PodResourcesReport::of_list(devices_in_use(in_use, prepared), None);
-        let text = crate::render::at_80_columns(&report);
+        let text = render(&report, Page::default()).unwrap();
         let rows = text.lines().filter(|line| line.starts_with("ml"));
         rows.map(|row| row.split_whitespace().collect::<Vec<_>>().join(" "))
             .collect()

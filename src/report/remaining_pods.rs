@@ -7,113 +7,48 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::blocker::{Blocker, BlockerReason};
-use super::rule_lifecycle::{why, why_if_evicting};
+use super::rule_lifecycle::why;
 use super::table::{Column, Table, optional};
 use super::taint::{self, ObjectReference, Time};
 use crate::engine::Impact;
 use crate::engine::holders::{NotEvictedReason, UnevictedPod};
-use crate::engine::rule_lifecycle::{EvictionObstacle, PendingEviction};
-use crate::engine::termination_blocker::{DriverPresence, TerminationBlocker, UnreleasedDriver};
+use crate::engine::rule_lifecycle::PendingEviction;
 use crate::model::{self, DeviceTaintRule, Effect, NamespacedName, Uid};
-use crate::naming::phrase::{counted, few};
+use crate::naming::phrase::few;
 use crate::report::impact::rows::not_evicted;
 
-/// A pod of a rule that still exists.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct RemainingPod {
-    /// The pod, and what it waits for.
-    #[serde(flatten)]
-    pub blocker: Blocker,
-    /// Drivers that possibly still hold the pod's devices; empty unless `reason` is DriverDown.
-    pub drivers: Vec<HoldingDriver>,
-}
-
-/// A driver that may not have released a pod's devices.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct HoldingDriver {
-    /// Name of the driver.
-    pub driver: String,
-    /// True if the driver publishes devices of the node; null if unknown. Also true for a driver that has
-    /// stopped responding, because its ResourceSlices remain.
-    pub published: Option<bool>,
-}
-
-impl HoldingDriver {
-    fn new(holder: &UnreleasedDriver) -> Self {
-        Self {
-            driver: holder.driver.to_string(),
-            published: match holder.presence {
-                DriverPresence::Published => Some(true),
-                DriverPresence::Gone { .. } => Some(false),
-                DriverPresence::Unknown => None,
-            },
-        }
-    }
-
-    fn all(obstacle: &EvictionObstacle) -> Vec<Self> {
-        match obstacle {
-            EvictionObstacle::Stuck(TerminationBlocker::Driver { holders, .. }) => {
-                holders.iter().map(Self::new).collect()
-            }
-            EvictionObstacle::Stuck(TerminationBlocker::Sandbox { .. })
-            | EvictionObstacle::Controller { .. }
-            | EvictionObstacle::Tolerates { .. }
-            | EvictionObstacle::GracePeriod { .. }
-            | EvictionObstacle::Finalizers(_)
-            | EvictionObstacle::Node(_)
-            | EvictionObstacle::Kubelet { .. } => Vec::new(),
-        }
-    }
-}
-
-impl RemainingPod {
-    /// The view of a pod at `now`, of a rule with this effect.
-    pub fn new(left: &PendingEviction<'_>, effect: &Effect, now: Timestamp) -> Self {
-        // Deleted pods end whatever the rule does now.
-        let waits = *effect == Effect::NoExecute || left.obstacle.is_terminating();
-        let blocker = Blocker::pod(left, now);
-        let blocker = if waits {
-            Blocker {
-                message: why(&left.obstacle, now),
-                ..blocker
-            }
-        } else {
-            let words = why_if_evicting(&left.obstacle, now);
-            Blocker {
-                reason: BlockerReason::EffectDoesNotEvict,
-                // A pod that is not evicted waits for nothing, so that there is no time of it.
-                since_time: None,
-                until_time: None,
-                message: format!(
-                    "nothing, because effect {effect} evicts no pods; with NoExecute: {words}"
-                ),
-                ..blocker
-            }
+/// A pod of a rule with this effect that still exists, and what it waits for.
+pub fn remaining(left: &PendingEviction<'_>, effect: &Effect, now: Timestamp) -> Blocker {
+    let blocker = Blocker::pod(left, now);
+    let words = why(&left.obstacle, now);
+    // Deleted pods end whatever the rule does now.
+    if *effect == Effect::NoExecute || left.obstacle.is_terminating() {
+        return Blocker {
+            message: words,
+            ..blocker
         };
-        Self {
-            blocker,
-            drivers: HoldingDriver::all(&left.obstacle),
-        }
+    }
+    Blocker {
+        reason: BlockerReason::EffectDoesNotEvict,
+        // A pod that is not evicted waits for nothing, so that there is no time of it.
+        since_time: None,
+        until_time: None,
+        message: format!(
+            "nothing, because effect {effect} evicts no pods; with NoExecute: {words}"
+        ),
+        ..blocker
     }
 }
 
 /// The pods as a table.
-pub fn table(remaining: &[RemainingPod]) -> Table {
+pub fn table(remaining: &[Blocker]) -> Table {
     Table::of(remaining)
         .column(Column::text("NAMESPACE"), |pod| {
-            optional(pod.blocker.namespace.as_deref())
+            optional(pod.namespace.as_deref())
         })
-        .column(Column::text("POD"), |pod| {
-            optional(pod.blocker.name.as_deref())
-        })
-        .column(Column::text("NODE"), |pod| {
-            optional(pod.blocker.node.as_deref())
-        })
-        .column(Column::prose("WAITS-FOR"), |pod| {
-            pod.blocker.message.clone()
-        })
+        .column(Column::text("POD"), |pod| optional(pod.name.as_deref()))
+        .column(Column::text("NODE"), |pod| optional(pod.node.as_deref()))
+        .column(Column::prose("WAITS-FOR"), |pod| pod.message.clone())
         .table()
 }
 
@@ -129,43 +64,28 @@ pub struct NotEvictedPod {
     pub uid: Option<String>,
     /// The node of the pod; null while the pod is not scheduled.
     pub node: Option<String>,
-    /// Why the pod is not evicted.
-    pub reason: NotEvictedCode,
+    /// Why the pod is not evicted: Tolerates (it tolerates the taints forever), AdminAccess (it does, and uses the
+    /// devices only with adminAccess: true in its claims), EffectDoesNotEvict (the effect of the rules does not evict
+    /// pods), Ended (its containers have ended, so it does not count as a pod to evict, although the eviction
+    /// controller may still delete it until its claim is released), Leaving (it is terminating, for a reason other than
+    /// the rules), or the code of a note in an ImpactReport.
+    #[schemars(with = "String")]
+    pub reason: NotEvictedReason,
     /// Why the pod is not evicted, as text.
     pub message: String,
-}
-
-/// Why a pod is not evicted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub enum NotEvictedCode {
-    /// The pod tolerates the taints forever.
-    Tolerates,
-    /// The pod tolerates the taints forever, and uses the devices only with admin access (adminAccess: true in its
-    /// claims).
-    AdminAccess,
-    /// The effect of the rules does not evict pods.
-    EffectDoesNotEvict,
-    /// The containers of the pod have ended, so it does not count as a pod to evict, although the eviction controller may
-    /// still delete it until its claim is released.
-    Ended,
-    /// The pod is already terminating, for a reason other than the rules.
-    Leaving,
-    /// The eviction controller does not evict the pod, for another reason: see `message`.
-    NotEvicted,
 }
 
 impl NotEvictedPod {
     /// The view of a pod that stays.
     pub fn new(staying: &UnevictedPod<'_>) -> Self {
         let pod = staying.pod;
-        let (reason, message) = words(staying.stay);
         Self {
             namespace: pod.name.namespace.to_string(),
             name: pod.name.name.to_string(),
             uid: taint::known(&pod.uid),
             node: pod.node.as_ref().map(ToString::to_string),
-            reason,
-            message,
+            reason: staying.stay,
+            message: words(staying.stay),
         }
     }
 
@@ -175,30 +95,16 @@ impl NotEvictedPod {
     }
 }
 
-fn words(stay: NotEvictedReason) -> (NotEvictedCode, String) {
-    let (code, words) = match stay {
-        NotEvictedReason::Tolerates => (NotEvictedCode::Tolerates, "tolerates the taint"),
-        NotEvictedReason::Administrates => (
-            NotEvictedCode::AdminAccess,
-            "tolerates the taint, and has admin access",
-        ),
-        NotEvictedReason::EffectDoesNotEvict => (
-            NotEvictedCode::EffectDoesNotEvict,
-            "stays until it ends by itself",
-        ),
-        NotEvictedReason::Ended => (
-            NotEvictedCode::Ended,
-            "has ended, but its claim is not released",
-        ),
-        NotEvictedReason::Leaves => (
-            NotEvictedCode::Leaving,
-            "was deleted, but is still terminating",
-        ),
-        NotEvictedReason::NotEvicted(why) => {
-            return (NotEvictedCode::NotEvicted, not_evicted(why).message);
-        }
+fn words(stay: NotEvictedReason) -> String {
+    let words = match stay {
+        NotEvictedReason::Tolerates => "tolerates the taint",
+        NotEvictedReason::AdminAccess => "tolerates the taint, and has admin access",
+        NotEvictedReason::EffectDoesNotEvict => "stays until it ends by itself",
+        NotEvictedReason::Ended => "has ended, but its claim is not released",
+        NotEvictedReason::Leaving => "was deleted, but is still terminating",
+        NotEvictedReason::NotEvicted(why) => return not_evicted(why).message,
     };
-    (code, words.to_owned())
+    words.to_owned()
 }
 
 /// Line about pods that stay on the devices; absent where none does.
@@ -207,9 +113,7 @@ pub fn not_evicted_line(staying: &[NotEvictedPod]) -> Option<String> {
         return None;
     }
     let names: Vec<String> = staying.iter().map(NotEvictedPod::line).collect();
-    let verb = if staying.len() == 1 { "stays" } else { "stay" };
-    let pods = counted(staying.len(), "pod");
-    Some(format!("{pods} {verb} on the devices: {}", few(&names)))
+    Some(format!("not evicted: {}", few(&names)))
 }
 
 /// A Kubernetes event about a rule, or about a pod.
@@ -281,6 +185,8 @@ fn event(found: &model::Event) -> Event {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::rule_lifecycle::EvictionObstacle;
+    use crate::engine::termination_blocker::TerminationBlocker;
     use crate::model::{Deletion, DeviceSelector, Effect, EventSubject, NodeHealth};
     use crate::report::testing;
 
@@ -297,7 +203,7 @@ mod tests {
             pod: &pod,
             obstacle,
         };
-        RemainingPod::new(&left, effect, testing::now()).blocker
+        remaining(&left, effect, testing::now())
     }
 
     #[test]

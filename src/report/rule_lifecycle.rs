@@ -87,15 +87,6 @@ pub fn why(obstacle: &EvictionObstacle, now: Timestamp) -> String {
     }
 }
 
-/// Obstacle of a pod, in words, if the taint evicted from `now` on: no part of a toleration's time has passed then.
-pub fn why_if_evicting(obstacle: &EvictionObstacle, now: Timestamp) -> String {
-    if let EvictionObstacle::Tolerates { until } = obstacle {
-        let time = exact_duration(until.duration_since(now));
-        return format!("tolerates the taint for {time}, until {until}");
-    }
-    why(obstacle, now)
-}
-
 /// Time since when the pod waits for its blocker, and the latest end.
 pub fn times(left: &PendingEviction<'_>) -> (Option<Timestamp>, Option<Timestamp>) {
     // Waiting beyond the grace period counts from its end.
@@ -195,88 +186,50 @@ pub fn slowest<'r, 'a>(remaining: &'r [PendingEviction<'a>]) -> Option<&'r Pendi
     remaining.iter().max_by_key(key)
 }
 
-/// Devices that the removal of taints frees, and the reasons why others stay unallocatable; nothing is free
+/// Devices that the removal of taints frees, and the reasons why others stay unallocatable, a line each; nothing is free
 /// where one of these kinds is `unread`.
 pub fn release_lines(released: &[DeviceRelease<'_>], unread: &BTreeSet<Kind>) -> Vec<String> {
-    // Slices and rules hold the other taints of a device; a claim holds it whatever taints it.
-    let deciding = [Kind::ResourceSlice, Kind::DeviceTaintRule];
-    let deciding = deciding.iter().filter(|kind| unread.contains(kind));
-    let deciding: Vec<String> = deciding.map(|kind| format!("{kind}s")).collect();
-    if !deciding.is_empty() {
-        let unknown = format!(
-            "unknown whether the devices are schedulable again: {} could not be read",
-            deciding.join(" and ")
-        );
-        let held: Vec<String> = released.iter().filter_map(held).collect();
-        let count = counted(held.len(), "device");
-        let held = (!held.is_empty()).then(|| format!("{count} still allocated: {}", few(&held)));
-        return [unknown].into_iter().chain(held).collect();
+    // By reason, so that a cordoned node with many devices is one line; free devices come first.
+    let mut reasons: BTreeMap<(bool, String), Vec<String>> = BTreeMap::new();
+    for device in released {
+        let why = not_free(device, unread);
+        let reason = why.clone().unwrap_or("schedulable again".to_owned());
+        let devices = reasons.entry((why.is_some(), reason)).or_default();
+        devices.push(device.device.to_string());
     }
-    let not_free = |device: &DeviceRelease<'_>| {
-        let is_unknown = unread.contains(&Kind::ResourceClaim);
-        let unknown = is_unknown.then(|| "allocation unknown".to_owned());
-        unknown.or_else(|| not_free(device))
-    };
-    let mut lines = Vec::new();
-    let untainted = || released.iter().filter(|device| device.remaining.is_empty());
-    let (free, kept): (Vec<_>, Vec<_>) = untainted()
-        .filter(|device| device.claims.is_empty())
-        .partition(|device| not_free(device).is_none());
-    let names = |devices: &[&DeviceRelease<'_>]| -> Vec<String> {
-        devices
-            .iter()
-            .map(|device| device.device.to_string())
-            .collect()
-    };
-    if !free.is_empty() {
-        let count = counted(free.len(), "device");
-        lines.push(format!("{count} schedulable again: {}", few(names(&free))));
-    }
-    // By reason, so that a cordoned node with many devices is one line.
-    let mut reasons: BTreeMap<String, Vec<&DeviceRelease<'_>>> = BTreeMap::new();
-    for device in kept {
-        let why = not_free(device).unwrap_or_default();
-        reasons.entry(why).or_default().push(device);
-    }
-    for (why, devices) in reasons {
-        let count = counted(devices.len(), "device");
-        lines.push(format!(
-            "{count} untainted, {why}: {}",
-            few(names(&devices))
-        ));
-    }
-    let held: Vec<String> = untainted().filter_map(held).collect();
-    if !held.is_empty() {
-        let count = counted(held.len(), "device");
-        lines.push(format!(
-            "{count} untainted, still allocated: {}",
-            few(&held)
-        ));
-    }
-    for device in released
-        .iter()
-        .filter(|device| !device.remaining.is_empty())
-    {
-        let taints: Vec<String> = device.remaining.iter().map(whose).collect();
-        lines.push(format!(
-            "{} is still tainted: {}",
-            device.device,
-            taints.join(", ")
-        ));
-    }
+    let lines = reasons.into_iter();
     lines
+        .map(|((_, why), devices)| {
+            let count = counted(devices.len(), "device");
+            format!("{count} {why}: {}", few(&devices))
+        })
+        .collect()
 }
 
-/// The device with the claims that hold it; absent where none does.
-fn held(device: &DeviceRelease<'_>) -> Option<String> {
+/// Reason that keeps a device from being allocated, or for which that is unknown.
+fn not_free(device: &DeviceRelease<'_>, unread: &BTreeSet<Kind>) -> Option<String> {
+    // Slices and rules hold the other taints of a device; a claim holds it whatever taints it.
+    let deciding = [Kind::ResourceSlice, Kind::DeviceTaintRule];
+    if let Some(kind) = deciding.iter().find(|kind| unread.contains(kind)) {
+        return Some(format!("perhaps still tainted, {kind}s could not be read"));
+    }
+    if !device.remaining.is_empty() {
+        let taints: Vec<String> = device.remaining.iter().map(whose).collect();
+        return Some(format!("still tainted by {}", taints.join(", ")));
+    }
     let claims = device.claims.iter().map(|claim| claim.name.to_string());
-    let claims: Vec<String> = claims.collect();
-    // One claim alone would read as if the device were free without it.
-    (!claims.is_empty()).then(|| format!("{} by {}", device.device, first_of(&claims)))
+    if let claims @ [_, ..] = &*claims.collect::<Vec<String>>() {
+        let claims = first_of(claims);
+        return Some(format!("untainted, still allocated to {claims}"));
+    }
+    if unread.contains(&Kind::ResourceClaim) {
+        return Some("untainted, allocation unknown".to_owned());
+    }
+    unallocatable(device).map(|why| format!("untainted, {why}"))
 }
 
 /// Other reasons that keep a device from being allocated that no claim holds and nothing taints.
-fn not_free(device: &DeviceRelease<'_>) -> Option<String> {
+fn unallocatable(device: &DeviceRelease<'_>) -> Option<String> {
     if !device.is_published {
         return Some("not published by its driver".to_owned());
     }

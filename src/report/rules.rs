@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 
 use super::description::RuleDescription;
 use super::metadata::{API_VERSION, Incomplete, Metadata, Warning, views};
-use super::table::{Column, Headers, Section, Table, UNKNOWN_COUNT, View, count_cell, optional};
+use super::table::{Column, Section, Table, UNKNOWN_COUNT, View, count_cell, optional};
 use crate::assess::{Basis, CountSubject, Number, ReportCompleteness};
 use crate::engine::rule_lifecycle::EvictionStatus;
 use crate::engine::{Impact, RuleImpact};
-use crate::model::{Count, DeviceTaintRule, Effect, Kind, ObjectName};
+use crate::model::{self, Count, DeviceTaintRule, Effect, Kind, ObjectName};
 use crate::naming::duration::human_duration;
 use crate::naming::keys;
 use crate::naming::{device, rule};
@@ -44,22 +44,11 @@ pub struct RuleRow {
     #[serde(skip)]
     pub is_other_hardware: bool,
     /// Eviction status of the rule, according to its condition EvictionInProgress.
-    #[serde(serialize_with = "status_of")]
     pub evicting: EvictionStatus,
 }
 
 fn name_of<S: Serializer>(rule: &DeviceTaintRule, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(rule.name.as_str())
-}
-
-fn status_of<S: Serializer>(status: &EvictionStatus, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(match status {
-        EvictionStatus::Unknown => "Unknown",
-        EvictionStatus::Yes => "InProgress",
-        EvictionStatus::No => "Idle",
-        EvictionStatus::Outdated => "Outdated",
-        EvictionStatus::Leftover => "NoPodsLeft",
-    })
 }
 
 /// The rules of a cluster. As data it is the list of the objects as they were served, with a summary of each.
@@ -68,40 +57,27 @@ pub struct RuleList {
     rows: Vec<RuleRow>,
     objects: BTreeMap<String, Value>,
     now: Timestamp,
-    headers: Headers,
     warnings: Vec<Warning>,
     incomplete: Vec<Incomplete>,
 }
 
 impl RuleList {
-    /// The list of `rows` at `now`, with the objects by name as they were served.
-    pub fn new(mut rows: Vec<RuleRow>, objects: BTreeMap<String, Value>, now: Timestamp) -> Self {
+    /// The list of `rows`, which were made from `impact`, with the objects by name as they were served.
+    pub fn new(
+        mut rows: Vec<RuleRow>,
+        objects: BTreeMap<String, Value>,
+        impact: &Impact<'_>,
+        basis: &Basis<'_>,
+    ) -> Self {
+        let reading = basis.reading;
         rows.sort_by(|left, right| left.rule.name.cmp(&right.rule.name));
         Self {
             rows,
             objects,
-            now,
-            headers: Headers::Shown,
-            warnings: Vec::new(),
-            incomplete: Vec::new(),
-        }
-    }
-
-    /// The list with the warnings and gaps of `impact`, from which its rows were made.
-    #[must_use]
-    pub fn from_answer(self, impact: &Impact<'_>, basis: &Basis<'_>) -> Self {
-        let reading = basis.reading;
-        Self {
+            now: basis.now,
             warnings: views(&[&reading.warnings, &impact.warnings]),
             incomplete: Incomplete::all(&ReportCompleteness::new(&reading.gaps)),
-            ..self
         }
-    }
-
-    /// Shows the names of the columns, or leaves them out.
-    #[must_use]
-    pub fn with_headers(self, headers: Headers) -> Self {
-        Self { headers, ..self }
     }
 }
 
@@ -210,7 +186,7 @@ impl View for RuleList {
             })
             .column(Column::text("NOTE"), |row| notes(row, self.now))
             .table();
-        vec![Section::table(table.with_headers(self.headers))]
+        vec![Section::table(table)]
     }
 
     fn names(&self) -> Vec<String> {
@@ -222,11 +198,6 @@ impl View for RuleList {
 
     fn doubts(&self) -> (&[Warning], &[Incomplete]) {
         (&self.warnings, &self.incomplete)
-    }
-
-    /// The table is made to be cut by scripts, and data are the rules alone.
-    fn says_what_is_not_known(&self) -> bool {
-        false
     }
 
     fn is_empty(&self) -> bool {
@@ -336,41 +307,40 @@ pub struct RuleDescriptions {
     metadata: Metadata,
     /// The descriptions, in the order of the arguments.
     items: Vec<RuleDescription>,
-    /// Warnings that do not prevent the report; each entry once.
+    /// Warnings that do not prevent the report.
     warnings: Vec<Warning>,
-    /// Data that could not be read; each entry once.
+    /// Data that could not be read.
     incomplete: Vec<Incomplete>,
 }
 
 impl RuleDescriptions {
-    /// All of `items`, in that order; warnings and gaps of several of them are printed once.
-    pub fn new(items: Vec<RuleDescription>) -> Self {
-        // By the line: rules that were read together share most gaps, and equal lines are printed once.
-        let mut seen = BTreeSet::new();
-        let warnings = items.iter().flat_map(|rule| &rule.warnings);
-        let warnings = warnings.filter(|warning| seen.insert(warning.line()));
-        let warnings = warnings.cloned().collect();
-        let gaps = items.iter().flat_map(|rule| &rule.incomplete);
-        let incomplete = gaps.filter(|gap| seen.insert(gap.line()));
-        let metadata = items.first().map(|rule| rule.metadata.clone());
+    /// All of `items`, in that order.
+    pub fn new(
+        items: Vec<RuleDescription>,
+        warnings: &[&[model::Warning]],
+        completeness: &ReportCompleteness<'_>,
+        basis: &Basis<'_>,
+    ) -> Self {
         Self {
             api_version: API_VERSION,
             kind: "RuleDescriptionList",
-            metadata: metadata.unwrap_or_default(),
-            warnings,
-            incomplete: incomplete.cloned().collect(),
+            metadata: Metadata::new(basis),
             items,
+            warnings: views(warnings),
+            incomplete: Incomplete::all(completeness),
         }
     }
 }
 
 impl View for RuleDescriptions {
     fn sections(&self) -> Vec<Section> {
-        self.items.iter().flat_map(View::sections).collect()
+        let items = self.items.iter();
+        items.flat_map(RuleDescription::sections).collect()
     }
 
     fn names(&self) -> Vec<String> {
-        self.items.iter().flat_map(View::names).collect()
+        let items = self.items.iter();
+        items.map(|rule| resource_name(&rule.name)).collect()
     }
 
     fn doubts(&self) -> (&[Warning], &[Incomplete]) {
@@ -425,7 +395,10 @@ mod tests {
             evicting,
         };
         let of = |row| {
-            let list = RuleList::new(vec![row], BTreeMap::new(), testing::now());
+            let (reading, semantics) = (testing::reading(), testing::semantics(37));
+            let basis = Basis::new(&reading, &semantics, testing::now());
+            let impact = testing::impact(Vec::new());
+            let list = RuleList::new(vec![row], BTreeMap::new(), &impact, &basis);
             serde_json::to_value(list).expect("JSON")["ruleSummaries"][0].clone()
         };
         assert_eq!(

@@ -37,17 +37,6 @@ pub trait View: serde::Serialize {
         (&[], &[])
     }
 
-    /// True if the report itself contains `warning`, so that it need not be printed beside it.
-    fn mentions(&self, _warning: &Warning) -> bool {
-        false
-    }
-
-    /// True if the report itself lists the missing data, in every format but names alone. Otherwise it is
-    /// printed beside it.
-    fn says_what_is_not_known(&self) -> bool {
-        true
-    }
-
     /// Reason not to go on; absent where there is none.
     fn refusal(&self) -> Option<String> {
         None
@@ -119,12 +108,6 @@ impl Section {
         Self::of(Body::Table(table))
     }
 
-    /// A table that is folded where lines are too short, with the columns of these places side by side then.
-    pub fn folded(table: Table, head: &[usize]) -> Self {
-        let head = head.to_vec();
-        Self::of(Body::Folding(Folding { table, head }))
-    }
-
     /// A list of items under a heading.
     pub fn list(title: &'static str, items: Vec<String>) -> Self {
         Self::of(Body::List(items)).titled(title)
@@ -179,10 +162,8 @@ pub enum Body {
     List(Vec<String>),
     /// Rows and columns.
     Table(Table),
-    /// Rows and columns in groups.
-    Grouped(Grouped),
-    /// Rows and columns that are folded where lines are too short.
-    Folding(Folding),
+    /// Rows and columns, below a line for each folder of the paths in the first cells.
+    Grouped(Table),
     /// Chain of causes.
     Chain(Vec<ChainLine>),
     /// Timelines; only pages show them.
@@ -224,52 +205,6 @@ pub struct ChainLine {
     pub source: Option<String>,
 }
 
-/// Rows and columns in groups, each with a line above it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Grouped {
-    /// The rows, one group after the other.
-    pub table: Table,
-    /// The groups, in the order of their rows.
-    pub groups: Vec<Group>,
-}
-
-/// Rows and columns of which nothing is left out or cut: where lines of a terminal are too short for the
-/// rows, only the first columns are side by side, and the others below them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Folding {
-    /// The rows and columns.
-    pub table: Table,
-    /// Places of the columns that stay side by side, as many of them as there is room for; the first in
-    /// any case.
-    pub head: Vec<usize>,
-}
-
-/// Rows that belong together.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Group {
-    /// Title above them.
-    pub title: String,
-    /// Number of rows.
-    pub rows: usize,
-}
-
-/// Header line of a table.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Headers {
-    /// It does.
-    #[default]
-    Shown,
-    /// It does not: for scripts that cut columns.
-    Left,
-}
-
-impl From<bool> for Headers {
-    /// By `--no-headers`.
-    fn from(is_left: bool) -> Self {
-        if is_left { Self::Left } else { Self::Shown }
-    }
-}
-
 /// Rows and columns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
@@ -288,18 +223,6 @@ impl Table {
             rows: vec![Vec::new(); rows.len()],
         };
         Rows { rows, table }
-    }
-
-    /// The table with its line of headers, or without it, for scripts that cut columns.
-    #[must_use]
-    pub fn with_headers(mut self, headers: Headers) -> Self {
-        for column in &mut self.columns {
-            // An empty header in all columns makes the renderer leave the line out.
-            if headers == Headers::Left {
-                column.header = Cow::Borrowed("");
-            }
-        }
-        self
     }
 }
 
@@ -329,15 +252,12 @@ impl<R> Rows<R> {
 /// One column of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Header of the column: upper case, without spaces; empty in all columns of a table that has no line of headers.
+    /// Header of the column: upper case, without spaces.
     pub header: Cow<'static, str>,
     /// Where it is shown.
     pub shown: Shown,
     /// Layout of its cells.
     pub content: Content,
-    /// Order of leaving a table that is too wide for the terminal: zero never leaves, of the others the
-    /// highest leaves first.
-    pub leaves: u8,
     /// Words of its cells with a tone in pages.
     pub words: &'static [(&'static str, Tone)],
 }
@@ -378,16 +298,8 @@ impl Column {
             header,
             shown: Shown::Always,
             content,
-            leaves: 0,
             words: &[],
         }
-    }
-
-    /// Lets the column leave a table that is too wide for the terminal, the highest first.
-    #[must_use]
-    pub const fn leaves(mut self, turn: u8) -> Self {
-        self.leaves = turn;
-        self
     }
 
     /// Sets the tones of words in its cells.

@@ -96,38 +96,24 @@ pub fn tolerant_report(
 }
 
 impl TolerationReport {
-    /// Lists the claims and claim templates that tolerate these taints.
+    /// Lists the claims and claim templates that tolerate these taints, which are in the order of kind and name.
     pub fn new(
         taints: Vec<Taint>,
-        mut tolerated_by: Vec<TolerantReport>,
+        mut items: Vec<TolerantReport>,
         metadata: Metadata,
+        warnings: Vec<Warning>,
+        incomplete: Vec<Incomplete>,
     ) -> Self {
-        let key = |one: &TolerantReport| {
-            (
-                one.tolerance,
-                one.kind.clone(),
-                one.namespace.clone(),
-                one.name.clone(),
-            )
-        };
-        tolerated_by.sort_by_key(key);
+        items.sort_by_key(|one| one.tolerance);
         Self {
             api_version: API_VERSION.to_owned(),
             kind: "TolerationList".to_owned(),
             metadata,
             taints,
-            items: tolerated_by,
-            warnings: Vec::new(),
-            incomplete: Vec::new(),
+            items,
+            warnings,
+            incomplete,
         }
-    }
-
-    /// With warnings and missing data.
-    #[must_use]
-    pub fn with(mut self, warnings: Vec<Warning>, incomplete: Vec<Incomplete>) -> Self {
-        self.warnings = warnings;
-        self.incomplete = incomplete;
-        self
     }
 }
 
@@ -150,13 +136,12 @@ impl View for TolerationReport {
             .column(Column::long("NAME"), |one| one.name.clone())
             .column(Column::prose("BY"), |one| one.tolerations_text.join(", "))
             .column(Column::text("TOLERATED-FOR"), |one| reach(one).to_owned())
-            .column(Column::text("ADMIN").leaves(2), |one| admin(one).to_owned())
-            .column(Column::long("DEVICES").leaves(1), |one| {
+            .column(Column::text("ADMIN").wide(), |one| admin(one).to_owned())
+            .column(Column::long("DEVICES").wide(), |one| {
                 optional(Some(&one.devices.join(", ")))
             })
             .table();
-        // On a narrow terminal: namespace, name, tolerance, and the matched taint.
-        vec![Section::folded(table, &[2, 3, 0, 5])]
+        vec![Section::table(table)]
     }
 
     fn names(&self) -> Vec<String> {
@@ -174,10 +159,6 @@ impl View for TolerationReport {
 
     fn doubts(&self) -> (&[Warning], &[Incomplete]) {
         (&self.warnings, &self.incomplete)
-    }
-
-    fn says_what_is_not_known(&self) -> bool {
-        false
     }
 
     fn is_empty(&self) -> bool {

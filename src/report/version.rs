@@ -252,13 +252,8 @@ pub struct KnownDefect {
     pub defect: String,
     /// Description of the defect.
     pub message: String,
-    /// The first release with the defect.
-    pub introduced_in: String,
-    /// The first release without the defect.
-    pub fixed_in: String,
-    /// The releases with the defect, for words.
-    #[serde(skip)]
-    releases: String,
+    /// The releases with the defect, such as `1.36.0 to 1.36.2`.
+    pub releases: String,
     /// Kubernetes issue, such as `kubernetes#139651`.
     pub upstream: String,
     /// True if the server has the defect; null if unknown, or without a server.
@@ -270,8 +265,6 @@ fn known(server: Option<Minor>) -> Vec<KnownDefect> {
     let view = |defect: Defect| KnownDefect {
         defect: pascal_case(defect.code()),
         message: defect.meaning().to_owned(),
-        introduced_in: defect.since().to_string(),
-        fixed_in: defect.repair().to_string(),
         releases: releases(defect),
         upstream: upstream(defect),
         present: match defect.presence(server) {

@@ -9,7 +9,7 @@ use super::metadata::{API_VERSION, Cluster, Metadata, Warning};
 use super::remaining_pods::{NotEvictedPod, not_evicted_line};
 use super::rule_lifecycle::{progress_line, remaining_line, slowest};
 use super::rules::resource_name;
-use super::table::{Section, Shown, View};
+use super::table::{Section, View};
 use crate::engine::holders::UnevictedPod;
 use crate::engine::holders::UnreleasedPod;
 use crate::engine::rule_lifecycle::{EvictionObstacle, PendingEviction};
@@ -74,9 +74,7 @@ impl WaitReport {
             warnings: Vec::new(),
         }
     }
-}
 
-impl WaitReport {
     /// The report with the cluster that the rules are in.
     #[must_use]
     pub fn in_cluster(self, cluster: Option<&Cluster>) -> Self {
@@ -108,12 +106,7 @@ impl View for WaitReport {
         let lines = lines
             .chain(left)
             .chain(not_evicted_line(&self.not_evicted_pods));
-        let warnings = self.warnings.iter().map(Warning::line).collect();
-        vec![
-            Section::sentences(lines.collect()),
-            // Text has them on standard error.
-            Section::list("Warnings", warnings).shown(Shown::Document),
-        ]
+        vec![Section::sentences(lines.collect())]
     }
 
     fn names(&self) -> Vec<String> {
@@ -199,9 +192,7 @@ impl WaitProgress {
             ..Self::new(seen, facts, now)
         }
     }
-}
 
-impl WaitProgress {
     /// True if the observation shows progress: not where a rule is gone, or was changed, so that its pods are
     /// not observed any more, nor where they cannot be read.
     pub fn shows_progress(&self) -> bool {

@@ -76,18 +76,20 @@ pub fn holders<'a>(snapshot: &'a Snapshot, devices: &BTreeSet<DeviceId>) -> Vec<
 
 /// Reason for which a pod stays on devices from which rules evict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub enum NotEvictedReason {
     /// It tolerates the taints forever.
     Tolerates,
     /// It tolerates them, and only looks at the devices, with administrative access.
-    Administrates,
+    AdminAccess,
     /// The rules do not evict.
     EffectDoesNotEvict,
     /// Its containers have ended, and its claim is not given back.
     Ended,
     /// It was deleted, and not by the rules.
-    Leaves,
+    Leaving,
     /// The controller leaves it alone for another reason.
+    #[cfg_attr(feature = "serde", serde(untagged))]
     NotEvicted(NotEvicted),
 }
 
@@ -121,8 +123,8 @@ fn stay(impact: &PodImpact<'_>) -> Option<NotEvictedReason> {
     match impact.verdict {
         // The next observation has it among the pods that are left to go.
         Verdict::Evicted { .. } => None,
-        Verdict::Terminating => Some(NotEvictedReason::Leaves),
-        Verdict::Tolerates if is_admin(impact) => Some(NotEvictedReason::Administrates),
+        Verdict::Terminating => Some(NotEvictedReason::Leaving),
+        Verdict::Tolerates if is_admin(impact) => Some(NotEvictedReason::AdminAccess),
         Verdict::Tolerates => Some(NotEvictedReason::Tolerates),
         Verdict::NotEvicted(NotEvicted::EffectDoesNotEvict) => {
             Some(NotEvictedReason::EffectDoesNotEvict)

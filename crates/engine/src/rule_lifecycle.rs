@@ -19,17 +19,21 @@ use crate::model::{
 
 /// Meaning of the condition `EvictionInProgress` of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub enum EvictionStatus {
     /// There is no condition: the server is too old, or no controller has looked yet.
     Unknown,
     /// The controller has evictions to do.
+    #[cfg_attr(feature = "serde", serde(rename = "InProgress"))]
     Yes,
     /// It has none to do; pods may still be terminating.
+    #[cfg_attr(feature = "serde", serde(rename = "Idle"))]
     No,
     /// It says something about an earlier state of the rule.
     Outdated,
     /// It says that pods have to be evicted, and none is left: the controller does not look again
     /// when pods go for other reasons.
+    #[cfg_attr(feature = "serde", serde(rename = "NoPodsLeft"))]
     Leftover,
 }
 

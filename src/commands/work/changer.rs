@@ -21,7 +21,7 @@ use crate::decide::proposal::needs_downgrade;
 use crate::decide::{AddStep, RuleDraft, RulePatch, Terms, Writer, add};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect, Kind};
-use crate::render::{Format, Page, render};
+use crate::render::{Format, json};
 use crate::report::ChangeReport;
 
 /// Flags of every command that changes something.
@@ -448,13 +448,14 @@ pub(crate) async fn reported(
         changes,
         context.waited.get(),
         error.map(ToString::to_string),
+        context.cluster().as_ref(),
     );
-    let page = Page {
-        format,
-        width: None,
+    let text = if format == Format::Json {
+        json::render(&report)?
+    } else {
+        json::render_yaml(&report)?
     };
-    let report = report.in_cluster(context.cluster().as_ref());
-    context.printer.emit(&render(&report, page)?)?;
+    context.printer.emit(&text)?;
     done
 }
 

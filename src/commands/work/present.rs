@@ -10,14 +10,14 @@ use crate::decide::exit_status::AnswerState;
 use crate::decide::{Strictness, exit_status};
 use crate::error::{ExitStatus, Failure};
 use crate::output::{OutputError, Printer};
-use crate::render::{Format, Page, RenderError, json, marks, render, unsaid};
+use crate::render::{Format, Page, RenderError, json, marks, render};
 use crate::report::View;
 
 /// Format of a report.
 #[derive(clap::Args, Debug)]
 pub(crate) struct OutputArgs {
-    /// Output format: table, wide, json, yaml, markdown or name
-    #[arg(short, long, hide_possible_values = true, value_parser = formats(&Format::UNPAGED), default_value = "table", value_name = "FORMAT", help_heading = "Output")]
+    /// Output format: table, wide, json, yaml or name
+    #[arg(short, long, hide_possible_values = true, value_parser = formats(&Format::COMMON), default_value = "table", value_name = "FORMAT", help_heading = "Output")]
     pub(crate) output: Format,
 }
 
@@ -39,26 +39,30 @@ pub(crate) fn formats(formats: &[Format]) -> impl TypedValueParser<Value = Forma
 
 /// Prints an answer and `view_warnings`, and gives the exit status.
 ///
-/// Warnings go to standard error. So does missing data, where the result has no place for it: that is printed
-/// even when only results and errors are requested.
+/// Warnings and missing data go to standard error.
 pub(crate) fn present(
     answer: &impl View,
     view_warnings: &ViewWarnings,
-    format: Format,
+    page: impl Into<Page>,
     context: &Context,
 ) -> Result<ExitStatus, Failure> {
-    present_as(answer, view_warnings, format, Strictness::Lenient, context)
+    present_as(answer, view_warnings, page, Strictness::Lenient, context)
 }
 
 /// As [`present`]; `strictness` decides if missing parts are a failure.
 pub(crate) fn present_as(
     answer: &impl View,
     view_warnings: &ViewWarnings,
-    format: Format,
+    page: impl Into<Page>,
     strictness: Strictness,
     context: &Context,
 ) -> Result<ExitStatus, Failure> {
     let printer = &context.printer;
+    let page = Page {
+        width: context.width,
+        ..page.into()
+    };
+    let format = page.format;
     view_warnings.tell(printer);
     // Data have the time in their metadata.
     let time = view_warnings.guessed_time();
@@ -89,31 +93,29 @@ pub(crate) fn present_as(
         })?;
         stdout.flush().map_err(OutputError::from)?;
     } else {
-        let page = Page {
-            format,
-            width: context.width,
-        };
         let text = render(answer, page)?;
         printer.emit_marked(&text, &marks(answer, format))?;
     }
     let missing = incomplete.iter().map(|gap| gap.missing.clone());
     let state = AnswerState {
         refusal: answer.refusal(),
-        unsaid: unsaid(answer, format),
+        // Only names cannot say that some of them are missing.
+        unsaid: match format == Format::Name {
+            true => answer.missing_from_names(),
+            false => Vec::new(),
+        },
         missing: missing.collect(),
     };
     exit_status(state, strictness)
 }
 
-/// Prints those parts of an answer that it has no place for.
+/// Prints warnings and missing data.
 fn tell(answer: &impl View, printer: &Printer<'_>) {
     let (warnings, incomplete) = answer.doubts();
-    for warning in warnings.iter().filter(|warning| !answer.mentions(warning)) {
+    for warning in warnings {
         printer.warn(&warning.line());
     }
-    if !answer.says_what_is_not_known() {
-        for gap in incomplete {
-            printer.warn(&gap.line());
-        }
+    for gap in incomplete {
+        printer.warn(&format!("incomplete: {}", gap.line()));
     }
 }

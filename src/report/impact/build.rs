@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use super::release_time::{
-    note_freed, note_hardware_in_use, note_open_parts, note_plugin_devices,
-    note_selected_hardware_in_use, note_unknown_ends,
+    note_freed, note_hardware_in_use, note_may_be_used, note_selected_hardware_in_use,
+    note_unknown_ends,
 };
 use super::rows;
 use super::view::{
-    AllocatedDevice, Budget, Cause, Device, ImpactReport, Pod, TaintImpact, UsedClaim,
+    AllocatedDevice, Budget, Cause, Device, ImpactReport, NotReleased, Pod, TaintImpact, UsedClaim,
 };
 use crate::assess::{
     Assessed, Basis, CountSubject, DeviceBasis, DisruptionFacts, Guard, Limits, PodAssessment,
@@ -51,8 +51,10 @@ impl ImpactReport {
             note_freed(&mut devices, &pods, Time(basis.now));
             note_hardware_in_use(&mut devices, &assessed.assessment.siblings);
             note_selected_hardware_in_use(&mut devices, &basis.reading.snapshot, impact);
-            note_open_parts(&mut devices, &assessed.assessment.open_parts);
-            note_plugin_devices(&mut devices, &assessed.assessment.plugin_devices);
+            let open = assessed.assessment.open_parts.keys();
+            note_may_be_used(&mut devices, NotReleased::HardwareMayBeInUse, open);
+            let offered = &assessed.assessment.plugin_devices;
+            note_may_be_used(&mut devices, NotReleased::DevicePluginToo, offered);
             if assessed.assessment.totals.has_unknown_ends() {
                 note_unknown_ends(&mut devices, &basis.reading.snapshot, impact, basis.now);
             }
@@ -61,12 +63,11 @@ impl ImpactReport {
         let taints: Vec<_> = rules
             .map(|rule| taint(rule, basis.semantics, completeness))
             .collect();
-        let of_rules = defects::of_rules(Some(basis.semantics.version));
-        let mut defects = defects::of_impact(impact, basis.semantics);
         let assessment = assessed.assessment;
-        defects.extend_from_slice(&assessment.hardware_warnings);
         // This defect comes with any rule, so that it concerns only a preview that proposes one.
-        defects.extend(of_rules.filter(|_| !proposed.is_empty()));
+        let defect = defects::of_rules(Some(basis.semantics.version));
+        let defect = defect.filter(|_| !proposed.is_empty());
+        let found = [&assessment.hardware_warnings[..], defect.as_slice()].concat();
         let reading = basis.reading;
         Self {
             api_version: API_VERSION.to_owned(),
@@ -78,7 +79,7 @@ impl ImpactReport {
             selected_devices: devices,
             budgets,
             published_rules: Vec::new(),
-            warnings: views(&[&reading.warnings, &impact.warnings, &defects]),
+            warnings: views(&[&reading.warnings, &impact.warnings, &found]),
             by_workload: false,
             assessment,
         }
@@ -202,7 +203,6 @@ fn device(impact: &DeviceImpact<'_>, proposed: &[&ProposedTaint]) -> Device {
             .collect(),
         release_time: None,
         not_released_reason: None,
-        release_time_if_running: None,
     }
 }
 

@@ -128,24 +128,14 @@ pub(super) fn note_selected_hardware_in_use(
     }
 }
 
-/// Notes that devices may not become free of which partitions stay `open`: new pods may be scheduled to these before the
-/// evicted ones are gone.
-pub(super) fn note_open_parts(
+/// Notes for that reason that devices of these names may not become free.
+pub(super) fn note_may_be_used<'d>(
     devices: &mut [Device],
-    open: &BTreeMap<DeviceId, BTreeSet<DeviceId>>,
+    reason: NotReleased,
+    names: impl IntoIterator<Item = &'d DeviceId>,
 ) {
-    let names: BTreeSet<String> = open.keys().map(ToString::to_string).collect();
-    keep_in_use(devices, NotReleased::HardwareMayBeInUse, |device| {
-        names.contains(device)
-    });
-}
-
-/// Notes that devices may not become free that a device plugin may offer, too: which pods use them is not known.
-pub(super) fn note_plugin_devices(devices: &mut [Device], offered: &BTreeSet<DeviceId>) {
-    let names: BTreeSet<String> = offered.iter().map(ToString::to_string).collect();
-    keep_in_use(devices, NotReleased::DevicePluginToo, |device| {
-        names.contains(device)
-    });
+    let names: BTreeSet<String> = names.into_iter().map(ToString::to_string).collect();
+    keep_in_use(devices, reason, |device| names.contains(device));
 }
 
 /// Notes that it is not known when devices become free that are in use `now`, or are the same hardware as one that is:
@@ -157,12 +147,12 @@ pub(super) fn note_unknown_ends(
     now: Timestamp,
 ) {
     let is_used = |device: &Device| device.release_time.is_some_and(|at| at.0 > now);
-    let same = same_as_selected(devices, is_used, snapshot, impact);
-    for device in devices {
-        if is_used(device) || same.contains(&device.device) {
-            device.release_time_if_running = device.release_time.take();
-        }
-    }
+    let mut unknown = same_as_selected(devices, is_used, snapshot, impact);
+    let used = devices.iter().filter(|device| is_used(device));
+    unknown.extend(used.map(|device| device.device.clone()));
+    keep_in_use(devices, NotReleased::EndUnknown, |device| {
+        unknown.contains(device)
+    });
 }
 
 /// The other selected devices that are the same hardware as one that `is_held`.
@@ -393,14 +383,8 @@ mod tests {
     fn no_device_is_known_to_be_free_while_a_node_is_not_known_that_has_to_end_a_pod_on_its_hardware()
      {
         for device in of_card(None, false) {
-            let Device {
-                release_time,
-                not_released_reason,
-                release_time_if_running,
-                ..
-            } = device;
-            assert_eq!((release_time, not_released_reason), (None, None));
-            assert!(release_time_if_running.is_some());
+            assert_eq!(device.release_time, None);
+            assert_eq!(device.not_released_reason, Some(NotReleased::EndUnknown));
         }
     }
 }

@@ -2,10 +2,10 @@
 
 use serde::Deserialize;
 
-use crate::assess::{DeviceFacts, ImpactFacts, Outcome, PodFacts};
+use crate::assess::{ImpactFacts, Outcome, PodFacts};
 use crate::engine::ProposedTaint;
 use crate::model::{self, DeviceSelector, Gap, NamespacedName};
-use crate::report::metadata::{API_VERSION, Affects, Incomplete};
+use crate::report::metadata::{API_VERSION, Incomplete};
 use crate::report::taint::{Taint, TaintSource, Time};
 
 /// Why a text is no report that a change could be compared with.
@@ -73,13 +73,11 @@ pub fn parse(text: &str) -> Result<ImpactFacts, UnreadableReport> {
         return Err(UnreadableReport(message));
     }
     let report: SavedReport = serde_json::from_value(value).map_err(not)?;
-    let device = |device: SavedDevice| DeviceFacts {
-        name: device.device,
-    };
+    let devices = report.selected_devices.into_iter();
     Ok(ImpactFacts {
         taints: report.proposed_taints.into_iter().map(proposed).collect(),
         pods: report.affected_pods.iter().map(pod).collect(),
-        devices: report.selected_devices.into_iter().map(device).collect(),
+        devices: devices.map(|saved| saved.device).collect(),
         gaps: report.incomplete.into_iter().map(gap).collect(),
     })
 }
@@ -118,10 +116,7 @@ fn gap(gap: Incomplete) -> Gap {
     Gap {
         what: gap.missing,
         why: gap.message,
-        affects: match gap.affects {
-            Affects::Evictions => model::Affects::Evictions,
-            Affects::Details => model::Affects::Details,
-        },
+        affects: gap.affects,
     }
 }
 #[cfg(test)]

@@ -2,19 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use super::rows::{self, NoteCode, after};
+use super::rows::{self, after};
 use super::timeline::Timeline;
 use super::view::{Budget, Device, ImpactReport, NotReleased, TaintImpact};
-use crate::assess::{GuardOutcome, Outcome, Sibling, Totals};
+use crate::assess::{GuardOutcome, Sibling};
 use crate::decide::publish::ControllerAnswer;
-use crate::engine::{Defect, NotEvicted, SelectorScope};
-use crate::model::{Count, DeviceSelector, Effect};
+use crate::engine::SelectorScope;
+use crate::model::{Affects, Count, DeviceSelector, Effect};
 use crate::naming::device;
 use crate::naming::phrase::{counted, each_once};
 use crate::naming::shell::pod_arguments;
-use crate::report::metadata::{Affects, Incomplete, Warning};
+use crate::report::metadata::{Incomplete, Warning};
 use crate::report::table::{Body, Heading, Section, Shown, Tone, View};
-use crate::report::taint::{Time, pascal_case};
+use crate::report::taint::Time;
 
 /// So many devices on the same hardware are named to people; programs get all.
 const NAMED: usize = 10;
@@ -49,12 +49,10 @@ impl View for ImpactReport {
         sections.push(wide("Shared hardware", siblings(&self.assessment.siblings)));
         let guards = self.assessment.guards.iter();
         sections.push(Section::list("Guards", guards.map(guard).collect()));
-        // A warning that is also the note on a pod would be twice in one document.
-        let warnings = self.warnings.iter().filter(|it| !self.mentions(it));
-        let warnings = warnings.map(Warning::line).collect();
+        let warnings = self.warnings.iter().map(Warning::line).collect();
         sections.push(Section::list("Warnings", warnings).shown(Shown::Document));
         let unknown = Section::sentences(self.unknown_lines());
-        sections.push(unknown.toned(Tone::Doubtful));
+        sections.push(unknown.toned(Tone::Doubtful).shown(Shown::Document));
         sections
     }
 
@@ -86,17 +84,6 @@ impl View for ImpactReport {
 
     fn refusal(&self) -> Option<String> {
         self.assessment.tripped()
-    }
-
-    /// The reason to stay is beside the pod.
-    fn mentions(&self, warning: &Warning) -> bool {
-        let is_told = |reason: NotEvicted| {
-            let mut notes = self.affected_pods.iter().flat_map(|pod| &pod.notes);
-            notes.any(|found| found.reason == NoteCode::Stays(reason))
-        };
-        let is = |defect: Defect| warning.reason == pascal_case(defect.code());
-        (is(Defect::ExtendedResourcesStay) && is_told(NotEvicted::ExtendedResource))
-            || (is(Defect::StaleReservationsHide) && is_told(NotEvicted::HiddenByStaleReservation))
     }
 }
 
@@ -290,8 +277,6 @@ fn when(report: &ImpactReport) -> String {
     let at = if may_be_earlier { "by" } else { "at" };
     match (at_once, last) {
         (_, None) => "now".to_owned(),
-        (0, Some(last)) if !may_be_earlier && pods == Some(1) => format!("{at} {last}"),
-        (0, Some(last)) if !may_be_earlier => format!("the last {at} {last}"),
         (now, Some(last)) => format!("{bound}{now} now, the last {at} {last}"),
     }
 }
@@ -309,10 +294,7 @@ fn devices(report: &ImpactReport) -> Option<String> {
     if totals.device_count.exact().is_none() {
         return Some("free afterwards: ?, devices of the same hardware are not known".to_owned());
     }
-    match report.selected_devices.as_slice() {
-        [only] => one_device(only, report),
-        several => many_devices(several, report),
-    }
+    releases(&report.selected_devices, report)
 }
 
 /// True if all selected devices are known: one that is named whole is.
@@ -329,64 +311,15 @@ fn seconds(at: Time, report: &ImpactReport) -> i64 {
     at.0.as_second().saturating_sub(now.0.as_second())
 }
 
-fn one_device(device: &Device, report: &ImpactReport) -> Option<String> {
-    let name = device.device.rsplit('/').next().unwrap_or_default();
-    let free = |at: Time| match seconds(at, report) {
-        ..=0 => format!("{name} is free now"),
-        later => format!("{name} is free at {}", after(later)),
-    };
-    match (device.release_time, device.not_released_reason) {
-        (Some(at), _) => Some(free(at)),
-        (None, Some(NotReleased::PodStays)) => {
-            let stays = |outcome| matches!(outcome, Outcome::Tolerates | Outcome::NotEvicted);
-            let pods = report.affected_pods.iter();
-            let pods = pods.filter(|pod| stays(pod.outcome) && !super::rows::is_monitor(pod));
-            let why = match pods.count() {
-                1 => "1 pod stays".to_owned(),
-                several => format!("{several} pods stay"),
-            };
-            Some(format!("{name} is not free afterwards: {why}"))
-        }
-        (None, Some(why)) => {
-            let verb = if why.is_certain() {
-                "is not"
-            } else {
-                "may not be"
-            };
-            Some(format!("{name} {verb} free afterwards: {}", why.describe()))
-        }
-        (None, None) => {
-            let at = device.release_time_if_running?;
-            let running = running(&report.assessment.totals);
-            Some(format!("{} if {running} ready: not read", free(at)))
-        }
-    }
-}
-
-/// Components that must run so that pods can end, where that could not be read.
-fn running(totals: &Totals) -> &'static str {
-    let nodes = totals.pods_on_lost_nodes.exact().is_some();
-    let drivers = totals.pods_without_driver.exact().is_some();
-    match (nodes, drivers) {
-        (true, false) => "drivers are",
-        (false, true) => "nodes are",
-        (true, true) | (false, false) => "nodes and drivers are",
-    }
-}
-
-fn many_devices(devices: &[Device], report: &ImpactReport) -> Option<String> {
+fn releases(devices: &[Device], report: &ImpactReport) -> Option<String> {
     let free: Vec<Time> = devices.iter().filter_map(|it| it.release_time).collect();
-    let may_be = devices
-        .iter()
-        .filter(|it| it.release_time_if_running.is_some());
-    let may_be = may_be.count();
     let held = |is_certain: bool| {
         let held = devices.iter().filter_map(|it| it.not_released_reason);
         held.filter(move |why| why.is_certain() == is_certain)
     };
     // Nothing is known of any, such as without pods.
     let is_known = [true, false].iter().any(|it| held(*it).next().is_some());
-    if free.is_empty() && !is_known && may_be == 0 {
+    if free.is_empty() && !is_known {
         return None;
     }
     let last = free.iter().copied().max().map(|at| seconds(at, report));
@@ -407,17 +340,13 @@ fn many_devices(devices: &[Device], report: &ImpactReport) -> Option<String> {
             line.push_str(&format!("; {word}: {number} ({})", reasons.join(", ")));
         }
     }
-    if may_be > 0 {
-        let running = running(&report.assessment.totals);
-        line.push_str(&format!("; {may_be} if {running} ready: not read"));
-    }
     Some(line)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::assess::{Basis, Limits};
+    use crate::assess::{Basis, Limits, Totals};
     use crate::model::{Gap, Kind};
     use crate::report::testing;
     use crate::report::testing::Example;

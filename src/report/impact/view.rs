@@ -218,9 +218,6 @@ pub struct Device {
     pub release_time: Option<Time>,
     /// Why the evictions do not free the device, or possibly do not; null if `releaseTime` is set, or if unknown.
     pub not_released_reason: Option<NotReleased>,
-    /// When it becomes free if the nodes and drivers of its pods are running, where that is not known; for words.
-    #[serde(skip)]
-    pub release_time_if_running: Option<Time>,
 }
 
 /// Why the evictions do not free a device, or may not free it; if several reasons apply, the first in this
@@ -246,6 +243,8 @@ pub enum NotReleased {
     HardwareMayBeInUse,
     /// A device plugin may offer the same hardware to pods without claims.
     DevicePluginToo,
+    /// It is unknown whether a node or driver runs that has to end a pod on the device or its hardware.
+    EndUnknown,
 }
 
 impl NotReleased {
@@ -260,7 +259,8 @@ impl NotReleased {
             Self::PodTerminating
             | Self::PodMayReturn
             | Self::HardwareMayBeInUse
-            | Self::DevicePluginToo => false,
+            | Self::DevicePluginToo
+            | Self::EndUnknown => false,
         }
     }
 
@@ -276,6 +276,7 @@ impl NotReleased {
             Self::PodMayReturn => "a replacement may get it",
             Self::HardwareMayBeInUse => "the hardware may stay in use",
             Self::DevicePluginToo => "a device plugin may offer it, too",
+            Self::EndUnknown => "nodes or drivers not read",
         }
     }
 }

@@ -146,12 +146,15 @@ impl Gap {
 
 /// Parts of an answer that depend on something unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum Affects {
-    /// Evictions: counts of pods are lower bounds, and nothing may count as done or free.
+    /// Without this data, it is not fully known which pods are evicted by taints with effect NoExecute, or how many.
     Evictions,
-    /// Only what is said beside it, such as other taints, budgets, nodes or events.
+    /// This data does not determine which pods are evicted: for example, PodDisruptionBudgets, nodes or events.
     Details,
     /// Nothing of this question.
+    #[cfg_attr(feature = "schemars", schemars(skip))]
     Nothing,
 }
 

@@ -400,9 +400,9 @@ fn whoever_tolerates_the_taint_for_ever_holds_the_device_and_administrators_do()
         .but_pod(|pod| pod.deletion = Some(deleted()));
     for (world, expected) in [
         (tolerant, NotEvictedReason::Tolerates),
-        (admin, NotEvictedReason::Administrates),
+        (admin, NotEvictedReason::AdminAccess),
         (ended, NotEvictedReason::Ended),
-        (leaves, NotEvictedReason::Leaves),
+        (leaves, NotEvictedReason::Leaving),
     ] {
         let taints = [proposed(GPU_0, MAINTENANCE)];
         let impact = world.preview(&taints);
