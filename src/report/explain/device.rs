@@ -75,7 +75,8 @@ pub fn explain_device(
     Some(Explained {
         message,
         steps: all.collect(),
-        ..Explained::of_device(id)
+        device: Some(id.to_string()),
+        ..Explained::default()
     })
 }
 

@@ -3,8 +3,8 @@
 use super::device::{held_as, is_unread, pool_step};
 use super::root_cause::scheduler_message;
 use super::step::{
-    ExplainedVerdict, FieldReference, Step, StepType, describe, describe_in, eviction, origin,
-    past_eviction, since,
+    ExplainedVerdict, FieldReference, Step, StepType, describe_in, eviction, origin, past_eviction,
+    since,
 };
 use super::view::{Explained, SingleChange};
 use super::waiting::{self, PendingReasons};
@@ -64,7 +64,8 @@ pub fn explain_pod_without_claims(name: &NamespacedName) -> Explained {
         message: "stays: it uses no device, so no taint affects it".to_owned(),
         verdict: Some(ExplainedVerdict::UNTOUCHED),
         steps: vec![Step::new(StepType::Missing, text, source).satisfied(false)],
-        ..Explained::of_pod(name.into())
+        pod: Some(name.into()),
+        ..Explained::default()
     }
 }
 
@@ -123,7 +124,8 @@ impl PodSteps<'_, '_> {
                 .iter()
                 .map(|link| self.link(link))
                 .collect(),
-            ..Explained::of_pod(pod.into())
+            pod: Some(pod.into()),
+            ..Explained::default()
         };
         // A reason to wait replaces the taints on claims that the pod holds already: without it the pod does not run.
         if let Some(waits) = waits {
@@ -215,7 +217,10 @@ impl PodSteps<'_, '_> {
             return waits.message.clone();
         }
         if outcome == PodVerdict::Untouched && self.lacks_a_claim() {
-            return format!("waits for a claim: {}", self.absent_claim());
+            let mut absent = self.chain.links.iter();
+            let absent = absent.find(|link| link.claim.is_none());
+            let absent = absent.map(|link| self.missing(link));
+            return format!("waits for a claim: {}", absent.unwrap_or_default());
         }
         let described = describe_in(self.basis.reading, outcome, self.chain.pod, now);
         let mut links = self.chain.links.iter();
@@ -235,39 +240,11 @@ impl PodSteps<'_, '_> {
                 claim.name.name
             );
         }
-        if self.input.assumed == 0 || outcome != PodVerdict::Untouched {
-            return described;
+        if self.input.assumed > 0 && outcome == PodVerdict::Untouched {
+            return "not affected: none of its devices is selected by the proposed taint"
+                .to_owned();
         }
-        let present = self.input.present(self.chain.pod, self.chain);
-        let present = if present == PodVerdict::Untouched {
-            ", and none has another taint that affects the pod".to_owned()
-        } else {
-            let described = describe(present, self.chain.pod, now);
-            format!("; with the existing taints: {described}")
-        };
-        format!("not affected: none of its devices is selected by the proposed taint{present}")
-    }
-
-    /// The first claim that the pod waits for, and why there is none.
-    fn absent_claim(&self) -> String {
-        let absent = self.chain.links.iter().filter(|link| link.claim.is_none());
-        let mut texts = absent.map(|link| match (link.unlisted, link.place) {
-            (Some(claim), _) => unlisted(claim),
-            (
-                None,
-                ClaimEntry::Entry(
-                    _,
-                    ClaimSource::Template {
-                        template,
-                        generated: None,
-                    },
-                ),
-            ) => self.ungenerated(template),
-            (None, ClaimEntry::Entry(..) | ClaimEntry::ExtendedResource(_)) => {
-                "it does not exist".to_owned()
-            }
-        });
-        texts.next().unwrap_or_default()
+        described
     }
 
     /// The absence of a claim of the template, with that of the template where it is known.

@@ -89,14 +89,6 @@ impl FieldReference {
         })
     }
 
-    /// The taint that was proposed on the command line.
-    pub(super) fn question() -> Option<Self> {
-        Some(Self {
-            object: "proposed taint".to_owned(),
-            field_path: String::new(),
-        })
-    }
-
     fn line(&self) -> String {
         if self.field_path.is_empty() {
             self.object.clone()
@@ -188,7 +180,13 @@ pub(super) fn origin(
             };
             match proposed.and_then(|proposed| proposed.rule.as_ref()) {
                 Some(rule) => of_rule(rule, assumed),
-                None => ("a proposed rule".to_owned(), FieldReference::question()),
+                None => (
+                    "a proposed rule".to_owned(),
+                    Some(FieldReference {
+                        object: "proposed taint".to_owned(),
+                        field_path: String::new(),
+                    }),
+                ),
             }
         }
         Origin::Rule(name) => of_rule(name, ""),
@@ -263,46 +261,39 @@ pub enum PodOutcome {
 
 impl ExplainedVerdict {
     /// The unknown verdict.
-    pub(super) const UNKNOWN: Self = Self {
-        outcome: PodOutcome::Unknown,
-        reason: None,
-        eviction_time: None,
-    };
+    pub(super) const UNKNOWN: Self = Self::of(PodOutcome::Unknown);
 
     /// The verdict on a pod that uses no tainted device.
-    pub(super) const UNTOUCHED: Self = Self {
-        outcome: PodOutcome::Untouched,
-        ..Self::UNKNOWN
-    };
+    pub(super) const UNTOUCHED: Self = Self::of(PodOutcome::Untouched);
 
     /// The verdict on a pod without devices, on which no taint can be yet.
-    pub(super) const WAITING: Self = Self {
-        outcome: PodOutcome::Waiting,
-        reason: None,
-        eviction_time: None,
-    };
+    pub(super) const WAITING: Self = Self::of(PodOutcome::Waiting);
+
+    const fn of(outcome: PodOutcome) -> Self {
+        Self {
+            outcome,
+            reason: None,
+            eviction_time: None,
+        }
+    }
 
     pub(super) fn new(verdict: PodVerdict, now: Timestamp) -> Self {
-        let plain = |outcome| Self {
-            outcome,
-            ..Self::UNKNOWN
-        };
         match verdict {
             PodVerdict::Evicted { at } => Self {
                 eviction_time: Some(Time(at)),
-                ..plain(if at <= now {
+                ..Self::of(if at <= now {
                     PodOutcome::EvictedNow
                 } else {
                     PodOutcome::EvictedLater
                 })
             },
-            PodVerdict::Tolerates => plain(PodOutcome::Tolerates),
-            PodVerdict::Terminating => plain(PodOutcome::Terminating),
+            PodVerdict::Tolerates => Self::of(PodOutcome::Tolerates),
+            PodVerdict::Terminating => Self::of(PodOutcome::Terminating),
             PodVerdict::NotEvicted(why) => Self {
                 reason: Some(why),
-                ..plain(PodOutcome::NotEvicted)
+                ..Self::of(PodOutcome::NotEvicted)
             },
-            PodVerdict::Untouched => plain(PodOutcome::Untouched),
+            PodVerdict::Untouched => Self::UNTOUCHED,
         }
     }
 }

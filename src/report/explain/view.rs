@@ -3,16 +3,14 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::step::{ExplainedVerdict, FieldReference, Step, lines};
+use super::step::{ExplainedVerdict, Step, lines};
 use super::waiting::{RootCauseCode, WaitingRequest};
 use crate::assess::{Basis, ReportCompleteness};
 use crate::engine::allocator::TaintOwner;
 use crate::engine::explain::{
     Alteration, Chain, ExplainInput, RequestOrigin, RequestToleration, VerdictChange,
 };
-use crate::model::{
-    self, DeviceId, NamespacedName, NodeName, ObjectName, RequestKind, Snapshot, Toleration,
-};
+use crate::model::{self, DeviceId, NodeName, ObjectName, RequestKind, Snapshot, Toleration};
 use crate::naming::keys;
 use crate::naming::shell::pod_arguments;
 use crate::report::metadata::{API_VERSION, Incomplete, Metadata, Warning, views};
@@ -90,22 +88,6 @@ impl Explanation {
 }
 
 impl Explained {
-    /// An explanation of a pod without content.
-    pub(super) fn of_pod(pod: ObjectReference) -> Self {
-        Self {
-            pod: Some(pod),
-            ..Self::default()
-        }
-    }
-
-    /// An explanation of a device without content.
-    pub(super) fn of_device(device: &DeviceId) -> Self {
-        Self {
-            device: Some(device.to_string()),
-            ..Self::default()
-        }
-    }
-
     /// The name, as `-o name` prints it.
     pub fn name(&self) -> String {
         let pod = self.pod.as_ref();
@@ -161,12 +143,7 @@ impl Explained {
 
 impl View for Explanation {
     fn sections(&self) -> Vec<Section> {
-        let mut sections: Vec<Section> = self.items.iter().flat_map(Explained::sections).collect();
-        let warnings = self.warnings.iter().map(Warning::line).collect();
-        let incomplete = self.incomplete.iter().map(Incomplete::line).collect();
-        sections.push(Section::list("Warnings", warnings).shown(Shown::Document));
-        sections.push(Section::list("Incomplete", incomplete));
-        sections
+        self.items.iter().flat_map(Explained::sections).collect()
     }
 
     fn names(&self) -> Vec<String> {
@@ -206,8 +183,6 @@ pub struct SingleChange {
     /// Outcome of the pod after the change, with all other taints. Null for a change that makes devices available to a
     /// pending pod.
     pub verdict: Option<ExplainedVerdict>,
-    /// Object and field of the change; null if unknown.
-    pub field_ref: Option<FieldReference>,
     /// Name of the rule that is removed; null for other changes.
     pub rule: Option<String>,
     /// Device of the driver's taint that is removed, as DRIVER/POOL/DEVICE; null for other changes.
@@ -272,7 +247,6 @@ impl SingleChange {
         let user = user.map_or_else(String::new, |user| format!(" (created by {user})"));
         Self {
             message: format!("remove rule {rule}{user}"),
-            field_ref: FieldReference::new("DeviceTaintRule", rule, ""),
             rule: Some(rule.to_string()),
             ..Self::default()
         }
@@ -292,7 +266,6 @@ impl SingleChange {
         Self {
             change_type: ChangeType::Uncordoned,
             message: format!("kubectl uncordon {node}"),
-            field_ref: FieldReference::new("Node", node, ".spec.unschedulable"),
             ..Self::default()
         }
     }
@@ -304,12 +277,10 @@ impl SingleChange {
         toleration: &Toleration,
     ) -> Option<Self> {
         let claim = origin.claim.as_ref()?;
-        let template = origin.template.as_ref();
-        let place = new_origin(template);
+        let place = new_origin(origin.template.as_ref());
         Some(Self {
             change_type: ChangeType::WithToleration,
             message: format!("add toleration {toleration} to the request {request} of {place}"),
-            field_ref: toleration_field(claim, template),
             claim: Some(claim.into()),
             request: Some(request.to_owned()),
             toleration: Some(TolerationView::from(toleration)),
@@ -344,7 +315,6 @@ fn tolerating_later(
     SingleChange {
         change_type: ChangeType::WithToleration,
         message,
-        field_ref: toleration_field(&wanted.claim, template),
         claim: Some((&wanted.claim).into()),
         request: Some(request.to_string()),
         toleration: Some(TolerationView::from(toleration)),
@@ -395,21 +365,6 @@ fn new_origin(template: Option<&ObjectName>) -> String {
     match template {
         Some(template) => format!("a new ResourceClaimTemplate that replaces {template}"),
         None => "a new claim".to_owned(),
-    }
-}
-
-/// The requests of the claim, or of the template that it was generated from.
-fn toleration_field(
-    claim: &NamespacedName,
-    template: Option<&ObjectName>,
-) -> Option<FieldReference> {
-    let requests = ".spec.devices.requests";
-    match template {
-        Some(template) => {
-            let name = format!("{}/{template}", claim.namespace);
-            FieldReference::new("ResourceClaimTemplate", name, format!(".spec{requests}"))
-        }
-        None => FieldReference::new("ResourceClaim", claim, requests),
     }
 }
 

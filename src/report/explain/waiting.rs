@@ -20,8 +20,8 @@ use crate::model::{DeviceClass, DeviceId, Kind, NodeName, RequestKind, RequestTe
 use crate::naming::phrase::counted;
 use crate::report::taint::{ObjectReference, Taint};
 
-/// Number of reasons that text shows below a request; the first selector and taint are shown beside them.
-const SHOWN: usize = 2;
+/// Number of reasons that text shows below a request.
+const SHOWN: usize = 3;
 
 /// Number of devices of one reason in JSON.
 const LISTED: usize = 100;
@@ -226,8 +226,7 @@ pub(super) fn of(
         .iter()
         .enumerate()
         .filter_map(|(number, choice)| {
-            let best = best.as_ref().and_then(|best| best.of(number));
-            request(choice, &wanted, best, snapshot)
+            request(choice, &wanted, best.get(number).cloned(), snapshot)
         })
         .collect();
     let is_known = |kind: &Kind| basis.reading.without(*kind).is_none();
@@ -276,24 +275,8 @@ fn is_matching(exclusions: &[Exclusion]) -> bool {
     first.is_none_or(|reason| reason > ExclusionReason::Node)
 }
 
-/// The node with most of the devices that the requests need, and for each request its usable and matching devices.
-struct BestNodeCounts {
-    name: NodeName,
-    counts: Vec<(usize, usize)>,
-}
-
-impl BestNodeCounts {
-    fn of(&self, choice: usize) -> Option<BestNode> {
-        let (usable, matching) = *self.counts.get(choice)?;
-        Some(BestNode {
-            name: self.name.to_string(),
-            usable_device_count: usable,
-            matching_device_count: matching,
-        })
-    }
-}
-
-fn best_node(choices: &[ChoiceDiagnosis], snapshot: &Snapshot) -> Option<BestNodeCounts> {
+/// The node with most of the devices that the requests need: for each choice, its devices; empty without such a node.
+fn best_node(choices: &[ChoiceDiagnosis], snapshot: &Snapshot) -> Vec<BestNode> {
     let current = current_slices(&snapshot.slices);
     let devices = current
         .iter()
@@ -326,14 +309,16 @@ fn best_node(choices: &[ChoiceDiagnosis], snapshot: &Snapshot) -> Option<BestNod
         each.sum()
     };
     let all = |counts: &[(usize, usize)]| -> usize { counts.iter().map(|(_, all)| all).sum() };
-    counts
-        .into_iter()
-        .rev()
-        .max_by_key(|(_, counts)| (served(counts), all(counts)))
-        .map(|(name, counts)| BestNodeCounts {
-            name: name.clone(),
-            counts,
+    let counts = counts.into_iter().rev();
+    let best = counts.max_by_key(|(_, counts)| (served(counts), all(counts)));
+    let best = best.into_iter().flat_map(|(name, counts)| {
+        counts.into_iter().map(|(usable, matching)| BestNode {
+            name: name.to_string(),
+            usable_device_count: usable,
+            matching_device_count: matching,
         })
+    });
+    best.collect()
 }
 
 fn request(
@@ -392,7 +377,7 @@ impl WaitingRequest {
         let found = match &self.best_node {
             _ if !knows_usable => "the number of free devices is unknown".to_owned(),
             _ if of_class == 0 => "no device matches the class".to_owned(),
-            _ if matching == 0 => format!("0 of {of_class} devices match{}", self.mismatch()),
+            _ if matching == 0 => format!("0 of {of_class} devices match"),
             Some(node) => format!(
                 "best node {}: {} of {} devices free",
                 node.name, node.usable_device_count, node.matching_device_count
@@ -408,35 +393,12 @@ impl WaitingRequest {
         let reasons: Vec<&Excluded> = reasons
             .filter(|one| one.reason != ExclusionReason::Class)
             .collect();
-        let is_first = |place: usize, one: &Excluded| {
-            let mut before = reasons.iter().take(place);
-            !before.any(|other| other.reason == one.reason)
-        };
-        let decides = [ExclusionReason::Selector, ExclusionReason::Taint];
-        let is_shown = |place: usize, one: &Excluded| {
-            place < SHOWN || (decides.contains(&one.reason) && is_first(place, one))
-        };
-        let shown: Vec<String> = reasons
-            .iter()
-            .enumerate()
-            .filter(|(place, one)| is_shown(*place, one))
-            .map(|(_, one)| format!("  {}: {}", one.message, one.device_count))
-            .collect();
-        let more = reasons.len().saturating_sub(shown.len());
+        let shown = reasons.iter().take(SHOWN);
+        let shown = shown.map(|one| format!("  {}: {}", one.message, one.device_count));
+        let more = reasons.len().saturating_sub(SHOWN);
         let more =
             (more > 0).then(|| format!("  and {} (all: -o json)", counted(more, "more reason")));
         [first].into_iter().chain(shown).chain(more).collect()
-    }
-
-    /// The only cause for which no device matches, to follow the number.
-    fn mismatch(&self) -> &'static str {
-        let of_class = self.excluded.iter();
-        let mut of_class = of_class.filter(|one| one.reason != ExclusionReason::Class);
-        if of_class.all(|one| one.reason == ExclusionReason::Selector) {
-            " the selector"
-        } else {
-            " where the pod can be scheduled"
-        }
     }
 }
 
