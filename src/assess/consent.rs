@@ -65,19 +65,6 @@ impl fmt::Display for WhyWide {
     }
 }
 
-impl WhyWide {
-    /// The reason for a drain, whose pods are evicted or replaced by a restart.
-    pub fn of_drain(&self) -> String {
-        match self {
-            Self::EveryDevice | Self::EveryDeviceForTheScheduler => self.to_string(),
-            Self::SystemPods => format!("pods in {SYSTEM} leave the devices"),
-            Self::Namespaces(count) => {
-                format!("pods in {} namespaces leave the devices", count.counted())
-            }
-        }
-    }
-}
-
 /// The namespace of what keeps the cluster alive.
 const SYSTEM: &str = "kube-system";
 

@@ -126,21 +126,7 @@ impl GuardOutcome {
             .whole
             .and_then(|whole| whole.exact())
             .map_or_else(String::new, |whole| format!(" of {whole}"));
-        let known = match (self.value.exact(), self.value.least(), self.value.most()) {
-            (Some(value), _, _) if self.missing.is_none() => {
-                return format!("the value is {value}{whole}");
-            }
-            (Some(value), _, _) => {
-                format!("the value is {value}, and the total for the percentage is unknown")
-            }
-            (None, least, Some(most)) => {
-                format!("the value is unknown, between {least} and {most}{whole}")
-            }
-            (None, least, None) if least > 0 => {
-                format!("the value is unknown, at least {least}{whole}")
-            }
-            (None, _, None) => "the value is unknown".to_owned(),
-        };
+        let known = format!("the value is {}{whole}", *self.value);
         match &self.missing {
             Some(missing) => format!("{known} (missing: {missing})"),
             None => known,
@@ -320,13 +306,13 @@ mod tests {
         let no_slices = [missing(Kind::ResourceSlice)];
         let no_rules = [missing(Kind::DeviceTaintRule)];
         let no_sets = [missing(Kind::ReplicaSet)];
-        let least = |count| format!("unknown, at least {count} (missing: pods)");
-        let of_sets = "unknown, between 1 and 3 (missing: replicasets)";
-        let of_rules = "unknown, between 1 and 3 (missing: devicetaintrules)";
-        let no_slice = "unknown, at least 1 (missing: resourceslices)";
-        let no_set = "unknown (missing: replicasets)";
+        let least = |count| format!("{count}+ (missing: pods)");
+        let of_sets = "1-3 (missing: replicasets)";
+        let of_rules = "1-3 (missing: devicetaintrules)";
+        let no_slice = "1+ (missing: resourceslices)";
+        let no_set = "<unknown> (missing: replicasets)";
         let (least_3, least_2, least_1) = (&*least(3), &*least(2), &*least(1));
-        let no_pod = "unknown (missing: pods)";
+        let no_pod = "<unknown> (missing: pods)";
         // 3 pods are evicted, perhaps more, 1 of them now; 1 device is selected.
         for (gaps, guard, tripped, said) in [
             (&no_pods, "pods.evicted>0", true, least_3),
@@ -379,7 +365,7 @@ mod tests {
                 DisruptionAction::Depends(vec!["FailJob".to_owned()]),
                 "jobs.failed>1",
                 true,
-                "the value is unknown, between 1 and 2 (missing: how Jobs react to lost pods)",
+                "the value is 1-2 (missing: how Jobs react to lost pods)",
             ),
         ] {
             let other = FailurePolicy {
