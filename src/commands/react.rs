@@ -112,7 +112,11 @@ pub(super) async fn run(args: ReactArgs, context: &Context) -> Result<ExitStatus
     }
     let mut views = Vec::new();
     for file in &args.from {
-        views.push(MutationContext::open(&source(vec![file.clone()]), context).await?);
+        let source = Source {
+            from: vec![file.clone()],
+            ..Source::default()
+        };
+        views.push(MutationContext::open(&source, context).await?);
     }
     views.sort_by_key(|mutation| mutation.view.now);
     let mut signals = Signals::listen();
@@ -122,14 +126,6 @@ pub(super) async fn run(args: ReactArgs, context: &Context) -> Result<ExitStatus
             .await?;
     }
     Ok(reaction.result)
-}
-
-fn source(from: Vec<PathBuf>) -> Source {
-    Source {
-        from,
-        kubernetes: None,
-        now: None,
-    }
 }
 
 /// Policies at work.
@@ -179,8 +175,8 @@ impl Reaction<'_> {
         signals: &mut Signals,
     ) -> Result<ExitStatus, Failure> {
         let context = self.context;
-        let nothing = source(Vec::new());
-        let opened = Box::pin(MutationContext::open(&nothing, context));
+        let cluster = Source::default();
+        let opened = Box::pin(MutationContext::open(&cluster, context));
         let mut mutation = stoppable_by(opened, signals, context).await?;
         mutation.view.tell(&context.printer);
         self.refuse_defect(&mutation)?;
@@ -257,7 +253,7 @@ impl Reaction<'_> {
             false => None,
         };
         let reading = with_pods.as_ref().unwrap_or(&mutation.view.reading);
-        refuse_incomplete(reading, needs_pods)?;
+        refuse_unread(reading, needs_pods)?;
         if !self.has_begun {
             self.has_begun = true;
             let own = reading.snapshot.rules.iter();
@@ -416,10 +412,9 @@ fn stopped(failure: Failure) -> Result<ExitStatus, Failure> {
 }
 
 /// Refuses to decide on data of which a part could not be read.
-fn refuse_incomplete(reading: &Reading, needs_pods: bool) -> Result<(), Failure> {
-    let is_needed = |kind| READ.contains(&kind) || (needs_pods && kind == Kind::Pod);
-    let mut gaps = reading.gaps.iter();
-    match gaps.find(|gap| gap.kind().is_some_and(is_needed)) {
+fn refuse_unread(reading: &Reading, needs_pods: bool) -> Result<(), Failure> {
+    let pods = reading.gaps_of(&[Kind::Pod]).filter(|_| needs_pods);
+    match reading.gaps_of(&READ).chain(pods).next() {
         None => Ok(()),
         Some(gap) => Err(Failure::new(
             ExitStatus::Failed,

@@ -47,9 +47,8 @@ pub fn drain_taint() -> Taint {
 /// One of these lists could not be read, or the input does not have it.
 pub fn refuse_unread(reading: &Reading) -> Result<(), Failure> {
     let needed = [Kind::ResourceSlice, Kind::ResourceClaim, Kind::Pod];
-    let gaps = reading.gaps.iter();
-    let missing: Vec<String> = gaps
-        .filter(|gap| gap.kind().is_some_and(|kind| needed.contains(&kind)))
+    let missing: Vec<String> = reading
+        .gaps_of(&needed)
         .map(|gap| format!("{}: {}", gap.what, gap.why))
         .collect();
     if missing.is_empty() {

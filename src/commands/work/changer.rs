@@ -64,8 +64,7 @@ impl RehearsalArgs {
         }
         Ok(Source {
             from: self.from.clone(),
-            kubernetes: None,
-            now: None,
+            ..Source::default()
         })
     }
 }

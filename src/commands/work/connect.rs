@@ -185,7 +185,7 @@ impl Observer for ReadProgress {
 }
 
 /// Where the cluster's state comes from, and how it is understood.
-#[derive(clap::Args, Clone, Debug)]
+#[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct Source {
     /// Read saved objects: a file, a directory or `-`
     ///

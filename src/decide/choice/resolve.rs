@@ -129,8 +129,7 @@ fn refuse_unread(reading: &Reading) -> Result<(), Failure> {
     let Some(gap) = reading.without(kind) else {
         return Ok(());
     };
-    let reason = reading.gaps.iter().find(|gap| gap.kind() == Some(kind));
-    let text = format!("the devices are unknown: {}", reason.unwrap_or(&gap).why);
+    let text = format!("the devices are unknown: {}", gap.why);
     // Claims name devices too, and only those that they hold.
     Err(Failure::new(ExitStatus::Failed, text)
         .hint("specify allocated devices as DRIVER/POOL/DEVICE"))

@@ -251,8 +251,8 @@ pub fn unread(reading: &Reading) -> Vec<String> {
         Kind::ResourceSlice,
         Kind::DeviceTaintRule,
     ];
-    let gaps = reading.gaps.iter();
-    gaps.filter(|gap| gap.kind().is_some_and(|kind| needed.contains(&kind)))
+    reading
+        .gaps_of(&needed)
         .map(|gap| format!("{} could not be read: {}", gap.what, gap.why))
         .collect()
 }

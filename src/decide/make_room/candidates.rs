@@ -381,7 +381,7 @@ pub fn refuse_unread(reading: &Reading) -> Result<(), Failure> {
     let gaps = needed.into_iter().filter_map(|kind| {
         // Pods are read only for the devices in question, so the kind as a whole never counts as read.
         // A failed read is a gap.
-        let has_failed = || reading.gaps.iter().any(|gap| gap.kind() == Some(kind));
+        let has_failed = || reading.gaps_of(&[kind]).next().is_some();
         let gap = reading.without(kind);
         gap.filter(|_| kind != Kind::Pod || has_failed())
     });

@@ -60,6 +60,12 @@ impl Reading {
             Source::Files => Gap::not_in_input(kind),
         })
     }
+
+    /// Gaps of these kinds: the input lacks their objects, or they could not be read.
+    pub fn gaps_of<'a>(&'a self, kinds: &'a [Kind]) -> impl Iterator<Item = &'a Gap> {
+        let gaps = self.gaps.iter();
+        gaps.filter(|gap| gap.kind().is_some_and(|kind| kinds.contains(&kind)))
+    }
 }
 
 /// Source of a snapshot.
