@@ -83,7 +83,7 @@ fn a_rule_lives_on_an_older_release() {
     assert_eq!(effect, "NoExecute");
     assert_ne!(before, after, "tolerations count from the change on");
     let described = world.run_by_kubectl(&format!("describe {name}")).ended(0);
-    let expected = ["2, 1 of them terminating", "PodsPendingEviction", "later"];
+    let expected = ["1 (+1 terminating)", "PodsPendingEviction", "later"];
     for text in expected {
         assert!(described.stdout.contains(text), "{text}: {described:?}");
     }
