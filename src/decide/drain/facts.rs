@@ -57,6 +57,8 @@ pub struct UnitPod {
     pub harm: Harm,
     /// True if it is terminating.
     pub is_terminating: bool,
+    /// True if effect NoExecute evicts it.
+    pub is_evicted_by_taint: bool,
     /// True if its replacement comes back to the same device and is evicted again, under effect NoExecute.
     pub is_evicted_again: bool,
     /// The budgets that allow no eviction of it now.
@@ -142,6 +144,7 @@ pub fn pods_of<'a>(impact: &Impact<'a>, basis: &Basis<'a>) -> Vec<UnitPod> {
                 class,
                 harm: Harm::of(pod, class, &budgets),
                 is_terminating: pod.deletion.is_some() || found.verdict == Verdict::Terminating,
+                is_evicted_by_taint: found.is_evicted(),
                 is_evicted_again: is_evicted_again(found, class),
                 budgets,
                 // A DaemonSet recreates its pod on the same node, where it stays pending until the drain is undone.

@@ -223,7 +223,10 @@ impl DrainPlan<'_> {
             lines.push(format!("already terminating: {}", few(&terminating)));
         }
         let stays = |pod: &&UnitPod| !pod.is_terminating && !pod.is_evicted(included);
-        lines.extend(by_class("stay", self.pods.iter().filter(stays)));
+        let (until, always): (Vec<_>, Vec<_>) = (self.pods.iter().filter(stays))
+            .partition(|pod| self.limits.force && pod.is_evicted_by_taint);
+        lines.extend(by_class("stay until effect NoExecute", until.into_iter()));
+        lines.extend(by_class("stay", always.into_iter()));
         lines.extend(self.budget_line(leaving));
         for (title, items) in [
             ("not drained", self.siblings.to_vec()),
@@ -452,19 +455,26 @@ mod tests {
         ]
     }
 
-    /// The refusal of a drain of `pods`, with its details and hints.
-    fn refusal(pods: &[UnitPod], limits: &DrainLimits, unread: &[&str]) -> String {
-        let unread: Vec<String> = unread.iter().map(|&line| line.to_owned()).collect();
-        let restarts = BTreeMap::new();
-        let plan = DrainPlan {
+    fn plan<'a>(pods: &'a [UnitPod], limits: &'a DrainLimits) -> DrainPlan<'a> {
+        const RESTARTS: &BTreeMap<Uid, RestartState> = &BTreeMap::new();
+        DrainPlan {
             name: "fw",
             units: &[],
             pods,
             replacements: None,
             limits,
-            restarts: &restarts,
+            restarts: RESTARTS,
             siblings: &[],
+            unread: &[],
+        }
+    }
+
+    /// The refusal of a drain of `pods`, with its details and hints.
+    fn refusal(pods: &[UnitPod], limits: &DrainLimits, unread: &[&str]) -> String {
+        let unread: Vec<String> = unread.iter().map(|&line| line.to_owned()).collect();
+        let plan = DrainPlan {
             unread: &unread,
+            ..plan(pods, limits)
         };
         let Err(failure) = plan.refuse() else {
             return String::new();
@@ -496,6 +506,27 @@ mod tests {
         assert_eq!(refusal(&pods, &forced, &[]), "");
         pods[2].is_evicted_again = true;
         assert!(refusal(&pods, &forced, &[]).contains("team-a/agent"));
+    }
+
+    #[test]
+    fn pods_that_effect_no_execute_evicts_are_not_said_to_stay() {
+        let mut limits = limits();
+        limits.include.push(IncludedClass::Jobs);
+        let mut pods = pods();
+        pods.push(unit_pod(&pod("team-a", "batch"), PodClass::Tolerant));
+        let staying = |limits: &DrainLimits| {
+            let mut lines = plan(&pods, limits).lines();
+            lines.retain(|line| line.starts_with("stay "));
+            lines.join("\n")
+        };
+        assert!(staying(&limits).contains("stay (admin access): team-a/dcgm"));
+        limits.force = true;
+        assert_eq!(
+            staying(&limits),
+            "stay until effect NoExecute (DaemonSet): team-a/agent\n\
+             stay until effect NoExecute (admin access): team-a/dcgm\n\
+             stay (tolerates the taint): team-a/batch"
+        );
     }
 
     fn states(change: impl FnOnce(&mut Rollout)) -> BTreeMap<Uid, RestartState> {

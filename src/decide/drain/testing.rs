@@ -108,6 +108,7 @@ pub fn unit_pod(pod: &Pod, class: PodClass) -> UnitPod {
         class,
         harm: Harm::of(pod, class, &[]),
         is_terminating: false,
+        is_evicted_by_taint: class != PodClass::Tolerant,
         is_evicted_again: false,
         budgets: Vec::new(),
         workload: None,
