@@ -1,5 +1,7 @@
 //! `make-room`: evicts pods so that a pod that waits for devices gets theirs.
 
+use std::cell::RefCell;
+
 use super::context::Context;
 use super::signal::{Signals, interrupted, stoppable_by};
 use super::work::changer::{Changer, Recorder, RehearsalArgs, ReportArgs, recorder, reported};
@@ -199,6 +201,9 @@ impl RoomWork<'_> {
         } else {
             Ok(None)
         };
+        if removed.is_ok() {
+            context.log.advise([]);
+        }
         let done = match (&end, applied) {
             (Some(end), Ok(())) => ended(end, &prepared.pod.name, context),
             (None, Ok(())) => Ok(ExitStatus::Success),
@@ -251,6 +256,7 @@ impl RoomWork<'_> {
             live: self.mutation.live()?,
             prepared: self.prepared,
             rules,
+            printed: RefCell::default(),
             context: self.context,
         };
         evictions

@@ -15,7 +15,8 @@ use super::make_room::Room;
 use super::proposal::ProposedRule;
 use crate::assess::taint::Taint;
 use crate::error::{ExitStatus, Failure};
-use crate::model::DeviceTaintRule;
+use crate::model::{DeviceTaintRule, NamespacedName};
+use crate::naming::phrase::few;
 use crate::naming::rule;
 
 /// Place where a change is only tried.
@@ -285,6 +286,8 @@ struct LogState {
     outcomes: Vec<RuleOutcome>,
     messages: Vec<String>,
     room: Option<Room>,
+    /// Pods whose eviction was accepted.
+    evicted: Vec<String>,
     left: Option<String>,
     advice: Vec<String>,
 }
@@ -382,6 +385,11 @@ impl ChangeLog {
         self.state().advice = advice.into_iter().collect();
     }
 
+    /// The eviction of a pod was accepted.
+    pub fn evicted(&self, pod: &NamespacedName) {
+        self.state().evicted.push(pod.to_string());
+    }
+
     /// What a wait still waits for; empty if for nothing.
     pub fn left(&self, left: &str) {
         self.state().left = (!left.is_empty()).then(|| left.to_owned());
@@ -408,8 +416,10 @@ impl ChangeLog {
     #[must_use]
     pub fn account(&self, failure: Failure, hint: Option<&str>) -> Failure {
         let state = self.state();
+        let evicted =
+            (!state.evicted.is_empty()).then(|| format!("evicted: {}", few(&state.evicted)));
         let left = state.left.iter().map(|left| format!("left: {left}"));
-        let facts = state.lines().into_iter().chain(left);
+        let facts = state.lines().into_iter().chain(evicted).chain(left);
         let mut failure = facts.fold(failure, Failure::detail);
         let created = state.under_way(&[RuleGoal::Created]);
         if !created.is_empty() {
@@ -478,7 +488,10 @@ impl LogState {
             false => Vec::new(),
         };
         if self.is_complete() && changed.is_empty() {
-            return vec!["nothing was changed".to_owned()];
+            return match self.evicted.is_empty() {
+                true => vec!["nothing was changed".to_owned()],
+                false => Vec::new(),
+            };
         }
         let list = |names: Vec<String>| match names.is_empty() {
             true => "nothing".to_owned(),
@@ -592,6 +605,11 @@ mod tests {
                 assert_eq!(account(&log, Some("hint")), [shown], "{results:?}");
             }
         }
+        let log = ChangeLog::default();
+        log.add(RuleOutcome::new("a", Created));
+        log.add(RuleOutcome::new("a", Deleted));
+        log.evicted(&crate::engine::testing::name("ml", "train-0"));
+        assert_eq!(account(&log, None), ["evicted: ml/train-0"]);
         let log = ChangeLog::default();
         for (name, result) in [
             ("b", Unchanged),

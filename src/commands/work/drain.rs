@@ -14,10 +14,10 @@ use crate::commands::work::connect::{Live, evict_pod, failed};
 use crate::commands::work::mutation_context::{MutationContext, by_name};
 use crate::commands::work::wait::{LastLook, ProgressLine, Wait, WaitEnd, WaitResult};
 use crate::decide::drain::{
-    DrainLimits, DrainRun, DrainStep, EvictionReply, IdleWait, PreparedDrain, RestartState, SETTLE,
-    UnitEnd, UnitFacts, UnitPod, UnitResult, as_evicting, interrupted, is_raised, pods_of,
-    refusal_line, restart_states, rule_change, rules_as_made, tainted_since, unread,
-    workload_states,
+    DrainLimits, DrainRun, DrainStep, EvictionReply, IdleWait, PodClass, PreparedDrain,
+    RestartState, SETTLE, UnitEnd, UnitFacts, UnitPod, UnitResult, as_evicting, interrupted,
+    is_raised, pods_of, refusal_line, restart_states, rule_change, rules_as_made, tainted_since,
+    unread, workload_states,
 };
 use crate::decide::proposal::escalates_again;
 use crate::decide::{AddStep, RuleDraft, RulePatch};
@@ -150,7 +150,11 @@ impl UnitDrain<'_> {
             }
             self.show_evicted(&facts, &mut lines);
             let pods = facts.pods.len();
-            let left = format!("pods on the devices of the current unit: {pods}");
+            let holding = facts.pods.iter().filter(|pod| pod.class != PodClass::Admin);
+            let left = format!(
+                "pods on the devices of the current unit: {}",
+                holding.count()
+            );
             self.context.log.left(&left);
             if let Some(hint) = run.hint(&facts, self.began.elapsed()) {
                 changer.note(hint);
@@ -234,7 +238,10 @@ impl UnitDrain<'_> {
         let client = &self.mutation.live()?.client;
         let reply = evict_pod(client, name, &pod.uid, None).await?;
         match &reply {
-            EvictionReply::Accepted => drop(lines.leaving.insert(pod.uid.clone(), name.clone())),
+            EvictionReply::Accepted => {
+                self.context.log.evicted(name);
+                lines.leaving.insert(pod.uid.clone(), name.clone());
+            }
             EvictionReply::Gone => {}
             EvictionReply::Refused(message) => {
                 let line = refusal_line(pod, message);

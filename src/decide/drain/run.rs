@@ -451,10 +451,13 @@ impl UnitResult {
             UnitEnd::Changed(_) => return Some(Failure::new(ExitStatus::Failed, self.line())),
         };
         let failure = Failure::new(ExitStatus::TimedOut, text);
-        let failure = failure.with_details(reasons).detail("the taints stay");
         Some(match self.may_others_start() {
-            true => failure,
-            false => failure.hint("to continue: run the same command again"),
+            // Its line has the reasons.
+            true => failure.detail("the taints stay"),
+            false => failure
+                .with_details(reasons)
+                .detail("the taints stay")
+                .hint("to continue: run the same command again"),
         })
     }
 }

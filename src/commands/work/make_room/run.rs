@@ -1,5 +1,7 @@
 //! Reads and evictions until the pod is scheduled, and the removal of the rules, whatever the result.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
@@ -34,6 +36,8 @@ pub(crate) struct RoomEvictions<'a> {
     pub(crate) prepared: &'a Prepared,
     /// The rules, as this run has made them.
     pub(crate) rules: Vec<DeviceTaintRule>,
+    /// Lines about evictions, which are tried again and again: each is printed once.
+    pub(crate) printed: RefCell<BTreeSet<String>>,
     pub(crate) context: &'a Context,
 }
 
@@ -109,27 +113,41 @@ impl RoomEvictions<'_> {
     }
 
     async fn evict(&self, pod: &PlannedEviction) -> Result<EvictionReply, Failure> {
-        let text = format!("evicting pod {}", pod.name);
-        self.context.printer.note(&text);
+        self.note_once(format!("evicting pod {}", pod.name));
         let grace = pod.is_shortened.then_some(pod.grace_period_seconds);
         let reply = evict_pod(&self.live.client, &pod.name, &pod.uid, grace).await?;
         Ok(self.told(pod, reply))
     }
 
     async fn delete(&self, pod: &PlannedEviction) -> Result<EvictionReply, Failure> {
-        let text = format!("deleting pod {}: its eviction stays refused", pod.name);
-        self.context.printer.note(&text);
+        self.note_once(format!(
+            "deleting pod {}: its eviction stays refused",
+            pod.name
+        ));
         let (client, grace) = (&self.live.client, pod.grace_period_seconds);
         let answer = delete_pod(client, &pod.name, &pod.uid, grace).await;
         Ok(self.told(pod, reply(answer.map_err(failed)?)))
     }
 
     fn told(&self, pod: &PlannedEviction, reply: EvictionReply) -> EvictionReply {
-        if let EvictionReply::Refused(why) | EvictionReply::Unknown(why) = &reply {
-            let text = format!("pod {} is not evicted, trying again: {why}", pod.name);
-            self.context.printer.note(&text);
+        match &reply {
+            EvictionReply::Accepted => self.context.log.evicted(&pod.name),
+            EvictionReply::Gone => {}
+            EvictionReply::Refused(why) | EvictionReply::Unknown(why) => {
+                self.note_once(format!(
+                    "pod {} is not evicted, trying again: {why}",
+                    pod.name
+                ));
+            }
         }
         reply
+    }
+
+    fn note_once(&self, line: String) {
+        if !self.printed.borrow().contains(&line) {
+            self.context.printer.note(&line);
+            self.printed.borrow_mut().insert(line);
+        }
     }
 }
 
