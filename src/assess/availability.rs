@@ -205,7 +205,7 @@ pub fn device_plugin_warning(
     Some(Warning {
         code: "device-plugin-too",
         message: format!(
-            "a device plugin may offer the same hardware ({}): pods that use it have no claim, so no taint evicts them or keeps them off",
+            "a device plugin may offer the same hardware to pods without claims, which no taint evicts ({})",
             few(offered.collect::<Vec<String>>())
         ),
         fix: Some(format!(

@@ -170,7 +170,7 @@ impl Blocker {
         let node = pod.node.as_ref().map(ToString::to_string);
         let place = node.as_deref().unwrap_or("its node");
         let message = format!(
-            "{} {}: the API no longer shows that it uses {what}, but {place} may not have released them",
+            "{} {}: the API no longer shows that it uses {what}, but {place} may still hold the hardware",
             pod.pod,
             how_it_went(pod.end)
         );

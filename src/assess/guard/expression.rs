@@ -68,7 +68,7 @@ fn known_signal(name: &str) -> Result<Signal, GuardError> {
         GuardError {
             message: format!("unknown signal \"{name}\""),
             hint: match Signal::nearest(name) {
-                Some(nearest) => format!("did you mean {nearest}? {known}"),
+                Some(nearest) => format!("did you mean {nearest}?"),
                 None => known,
             },
         }

@@ -317,10 +317,13 @@ pub fn wrong_name_or_taint(error: NamingError, effect: &Effect) -> Failure {
                 .next()
                 .is_some_and(|first| first.contains('.')) =>
         {
-            Some(format!(
-                "for all devices of a pool: {}; for a taint: {argument}:{effect}",
-                word(&format!("{argument}/*"))
-            ))
+            Some(match argument.strip_suffix("/*") {
+                Some(driver) => format!("for all devices of a driver: {driver}"),
+                None => format!(
+                    "for all devices of a pool: {}; for a taint: {argument}:{effect}",
+                    word(&format!("{argument}/*"))
+                ),
+            })
         }
         NamingError::TwoSegments { argument, .. } if is_other_type(argument) => None,
         NamingError::TwoSegments { argument, .. } => {
@@ -342,7 +345,7 @@ pub fn wrong_name_or_taint(error: NamingError, effect: &Effect) -> Failure {
 
 fn no_taint() -> Failure {
     Failure::usage("no taint specified")
-        .hint("add a taint as KEY[=VALUE][:EFFECT], such as example.com/maintenance=firmware")
+        .hint("add a taint as KEY[=VALUE]:EFFECT, such as example.com/maintenance:None")
 }
 
 fn no_devices(taint: Option<&Taint>) -> Failure {

@@ -544,13 +544,9 @@ pub fn refuse_wide(manifests: &[DeviceTaintRule]) -> Result<(), Failure> {
 fn unnamed() -> Warning {
     Warning {
         code: "unnamed-taint",
-        message: "no taint specified: this command assumes a taint that only wildcard tolerations \
-            match"
+        message: "no taint specified: only pods with a wildcard toleration count as tolerating it"
             .to_owned(),
-        fix: Some(
-            "specify the taint, so that pods that tolerate it are not counted as evicted"
-                .to_owned(),
-        ),
+        fix: None,
     }
 }
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::tolerating::{Tolerance, Tolerant, TolerantKind, tolerants, unreadable};
 use crate::engine::allocator::sharing_counters;
-use crate::error::Failure;
+use crate::error::{ExitStatus, Failure};
 use crate::model::{
     DeviceId, DeviceSelector, DeviceTaintRule, Effect, NamespacedName, Snapshot, Taint,
 };
@@ -142,17 +142,18 @@ impl Terms {
         }
         let mut wanted = named.iter().chain(&self.allowed);
         if let Some(missing) = wanted.find(|name| all.iter().all(|one| one.name != **name)) {
-            let failure = Failure::usage(format!("namespace {missing} not found"));
+            let text = format!("namespace {missing} not found");
+            let failure = Failure::new(ExitStatus::Failed, text);
             let near = nearest(missing, all.iter().map(|one| one.name.clone()));
             let near = near.first().map(|near| format!("did you mean {near}?"));
             return Err(near.into_iter().fold(failure, Failure::hint));
         }
         match members.next() {
             Some(_) => Ok(()),
-            None => Err(Failure::usage(format!(
-                "there are no {}",
-                self.namespaces_text()
-            ))),
+            None => {
+                let text = format!("there are no {}", self.namespaces_text());
+                Err(Failure::new(ExitStatus::Failed, text))
+            }
         }
     }
 }
@@ -312,7 +313,6 @@ mod tests {
     use super::*;
     use crate::decide::dedication::testing::{by_labels, claim, held, namespace, terms};
     use crate::decide::testing::{rule, selector};
-    use crate::error::ExitStatus;
     use crate::model::ResourceClaimTemplate;
     use serde_json::json;
 
@@ -333,21 +333,19 @@ mod tests {
         ];
         let mut allowing = terms("a", &["research"]);
         allowing.allowed = ["gone".to_owned()].into();
-        for (name, terms, fine) in [
-            ("exists", terms("a", &["research"]), true),
-            ("missing", terms("a", &["reserch"]), false),
-            ("allowed one missing", allowing, false),
-            ("labels", by_labels("a", "team=ml"), true),
-            ("labels of none", by_labels("a", "team=none"), false),
-            ("system by label", by_labels("a", "team!=web"), false),
-            ("system by name", terms("a", &["kube-system"]), false),
+        use ExitStatus::{Failed, Usage};
+        for (name, terms, status) in [
+            ("exists", terms("a", &["research"]), None),
+            ("missing", terms("a", &["reserch"]), Some(Failed)),
+            ("allowed one missing", allowing, Some(Failed)),
+            ("labels", by_labels("a", "team=ml"), None),
+            ("labels of none", by_labels("a", "team=none"), Some(Failed)),
+            ("system by label", by_labels("a", "team!=web"), Some(Usage)),
+            ("system by name", terms("a", &["kube-system"]), Some(Usage)),
         ] {
             let refused = terms.refuse_namespaces(&all).err();
-            assert_eq!(refused.is_none(), fine, "{name}");
-            assert!(
-                refused.is_none_or(|failure| failure.status() == ExitStatus::Usage),
-                "{name}"
-            );
+            let refused = refused.map(|failure| failure.status());
+            assert_eq!(refused, status, "{name}");
         }
     }
 
