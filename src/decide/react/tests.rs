@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::{Action, Held, Policy, Step, TaintPolicy, decide, simulate};
 use crate::engine::signal::{DeviceSignals, SignalAnswer};
-use crate::engine::testing::{Random, tries};
+use crate::engine::testing::{Random, semantics, tries};
 use crate::model::{DeviceId, DeviceTaintRule, Effect};
 
 const BEGIN: i64 = 1_000_000;
@@ -69,6 +69,13 @@ fn turn(
         let steps = decide(policy, devices, rules, &Held::new(), now);
         for step in &steps {
             simulate(rules, &step.action, now);
+            if let Action::Patch(rule, _) = &step.action {
+                let patch = step.action.patch(&semantics(37), now).expect("a patch");
+                let mut made = rules.iter().filter(|made| made.name == rule.name);
+                assert!(made.all(|made| patch.is_in(made)), "{step}: {patch:?}");
+                assert_eq!(patch.effect.is_some(), step.action.raise().is_some());
+                assert!(!patch.annotations.is_empty(), "{step}");
+            }
         }
         let is_done = !steps.iter().any(|step| step.action.is_change());
         all.extend(
@@ -386,6 +393,29 @@ fn wrong_policies_are_refused_by_the_field() {
         let error = read(spec).unwrap_err();
         assert!(error.contains(problem), "{error}");
     }
+}
+
+#[test]
+fn hard_effect_is_not_weaker_than_the_soft_one() {
+    for (soft, hard, is_fine) in [
+        ("NoSchedule", "NoSchedule", true),
+        ("NoSchedule", "NoExecute", true),
+        ("NoExecute", "NoExecute", true),
+        ("NoExecute", "NoSchedule", false),
+    ] {
+        let spec =
+            format!("signal: a>1, soft: {{for: 1m, effect: {soft}}}, hard: {{effect: {hard}}}");
+        assert_eq!(written(&spec).check().is_ok(), is_fine, "{soft} {hard}");
+    }
+    let mut longest = written(SOFT_AND_HARD);
+    longest.metadata.name = "a".repeat(40);
+    assert!(longest.check().is_ok());
+}
+
+#[test]
+fn pods_are_needed_for_their_reports_of_health_alone() {
+    assert!(policy("hard: {signal: health=Unhealthy, effect: NoExecute}").needs_pods);
+    assert!(!policy(SOFT_AND_HARD).needs_pods);
 }
 
 /// A device's history: a state for each minute.
