@@ -165,9 +165,7 @@ fn table(units: &[PlannedUnit]) -> Table {
     };
     Table::of(units)
         .column(Column::text("UNIT"), |unit| unit.unit.clone())
-        .column(Column::text("NODE").wide(), |unit| {
-            optional(unit.node.as_deref())
-        })
+        .column(Column::text("NODE"), |unit| optional(unit.node.as_deref()))
         .column(Column::number("PODS"), |unit| {
             unit.evicted_pod_count.to_string()
         })

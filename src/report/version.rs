@@ -218,11 +218,11 @@ impl View for VersionReport {
             sections.push(Section::table(server.table()));
         }
         let here = |found: &KnownDefect| match found.present {
-            Some(true) => "yes",
-            Some(false) => "no",
+            Some(_) => "yes",
             None => "not known",
         };
-        let defects = Table::of(&self.known_defects)
+        let defects = self.known_defects.iter();
+        let defects = Table::of(defects.filter(|found| found.present != Some(false)))
             .column(Column::text("RELEASES"), |found| found.releases.clone())
             .column(Column::text("UPSTREAM"), |found| found.upstream.clone());
         let defects = match &self.api_server {

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
 use super::view::{ImpactReport, Note, Pod};
-use crate::assess::{Hazard, Outcome};
+use crate::assess::{Finding, Hazard, Outcome};
 use crate::engine::{NotEvicted, Origin, PodImpact, Verdict};
 use crate::naming::duration::{exact_duration, human_duration};
 use crate::naming::phrase::{each_once, few};
@@ -106,9 +106,9 @@ pub(super) fn sections(report: &ImpactReport) -> Vec<Section> {
         by_pod(&all)
     };
     vec![
-        Section::table(table(few, is_rolled_up)).shown(Shown::Narrow),
+        Section::table(table(report, few, is_rolled_up)).shown(Shown::Narrow),
         Section::sentences(lines).shown(Shown::Narrow),
-        Section::table(table(wide, report.by_workload)).shown(Shown::Wide),
+        Section::table(table(report, wide, report.by_workload)).shown(Shown::Wide),
     ]
 }
 
@@ -129,7 +129,8 @@ fn monitor_line(monitors: &[&Pod]) -> Option<String> {
     (!names.is_empty()).then(|| format!("admin access: {}{evicted}", few(&names)))
 }
 
-fn table(rows: Rows<'_>, is_rolled_up: bool) -> Table {
+fn table(report: &ImpactReport, rows: Rows<'_>, is_rolled_up: bool) -> Table {
+    let found = Replaceable::of(report);
     let each = |pods: &[&Pod], value: fn(&Pod) -> String| {
         first_of(&each_once(pods.iter().map(|pod| value(pod))))
     };
@@ -154,6 +155,9 @@ fn table(rows: Rows<'_>, is_rolled_up: bool) -> Table {
     })
     .column(Column::text("DEVICE").wide(), |(_, pods)| {
         first_of(&devices(pods))
+    })
+    .column(Column::text("REPLACEMENT").wide(), |(_, pods)| {
+        found.cell(pods).to_owned()
     })
     .column(Column::items("RISKS"), |(_, pods)| {
         optional(Some(&risks(pods).join("; ")))
@@ -204,6 +208,39 @@ fn devices(pods: &[&Pod]) -> Vec<String> {
     let claims = pods.iter().flat_map(|pod| &pod.used_claims);
     let held = claims.flat_map(|claim| &claim.allocations);
     each_once(held.map(|held| held.device.clone()))
+}
+
+/// Claims by namespace and name, with true if they can be reallocated.
+struct Replaceable(HashMap<String, Option<bool>>);
+
+impl Replaceable {
+    fn of(report: &ImpactReport) -> Self {
+        let claims = report.assessment.replacements.claims.iter();
+        let known = claims.map(|it| (it.name.to_string(), it.placeable));
+        Self(known.collect())
+    }
+
+    /// The worst over the claims of evicted pods; a pod whose Job fails comes back nowhere.
+    fn cell(&self, pods: &[&Pod]) -> &'static str {
+        let returns = |pod: &&&Pod| {
+            let fails = |finding: &Finding| finding.hazard == Hazard::JobFails;
+            pod.outcome.is_evicted() && !pod.findings.iter().any(fails)
+        };
+        let claims = pods.iter().filter(returns).flat_map(|pod| {
+            let claims = pod.used_claims.iter();
+            claims.map(|claim| format!("{}/{}", pod.namespace, claim.name))
+        });
+        let found: Vec<Option<bool>> = claims.filter_map(|it| self.0.get(&it).copied()).collect();
+        if found.is_empty() {
+            "-"
+        } else if found.contains(&Some(false)) {
+            "none"
+        } else if found.contains(&None) {
+            "?"
+        } else {
+            "found"
+        }
+    }
 }
 
 impl ImpactReport {
@@ -322,7 +359,7 @@ pub(in crate::report) fn not_evicted(reason: NotEvicted) -> Note {
         NotEvicted::NotScheduled => "no node yet",
         NotEvicted::PodGroupReservation => "claim reserved only for its PodGroup",
         NotEvicted::NotOwned => "claim not generated for this pod",
-        NotEvicted::ExtendedResource => "extended resource, not evicted by this Kubernetes version",
+        NotEvicted::ExtendedResource => "extended resource",
         NotEvicted::HiddenByStaleReservation => "hidden by an outdated entry in reservedFor",
         NotEvicted::ClaimNotInStatus => "for now: claim missing in its status",
     };

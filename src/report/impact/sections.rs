@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::rows::{self, after};
 use super::timeline::Timeline;
 use super::view::{Budget, Device, ImpactReport, NotReleased, TaintImpact};
-use crate::assess::{GuardOutcome, Sibling};
+use crate::assess::{GuardOutcome, Outcome, Sibling};
 use crate::decide::publish::ControllerAnswer;
 use crate::engine::SelectorScope;
 use crate::model::{Affects, Count, DeviceSelector, Effect};
@@ -294,7 +294,10 @@ fn devices(report: &ImpactReport) -> Option<String> {
     if totals.device_count.exact().is_none() {
         return Some("free afterwards: ?, devices of the same hardware are not known".to_owned());
     }
-    releases(&report.selected_devices, report)
+    match report.selected_devices.as_slice() {
+        [only] => one_device(only, report),
+        several => many_devices(several, report),
+    }
 }
 
 /// True if all selected devices are known: one that is named whole is.
@@ -311,7 +314,31 @@ fn seconds(at: Time, report: &ImpactReport) -> i64 {
     at.0.as_second().saturating_sub(now.0.as_second())
 }
 
-fn releases(devices: &[Device], report: &ImpactReport) -> Option<String> {
+fn one_device(device: &Device, report: &ImpactReport) -> Option<String> {
+    let name = device.device.rsplit('/').next().unwrap_or_default();
+    if let Some(at) = device.release_time {
+        return Some(match seconds(at, report) {
+            ..=0 => format!("{name} is free afterwards"),
+            later => format!("{name} is free at {}", after(later)),
+        });
+    }
+    let why = device.not_released_reason?;
+    let stays = |outcome| matches!(outcome, Outcome::Tolerates | Outcome::NotEvicted);
+    let pods = report.affected_pods.iter();
+    let pods = pods.filter(|pod| stays(pod.outcome) && !rows::is_monitor(pod));
+    let reason = match (why, pods.count()) {
+        (NotReleased::PodStays, 1) => "1 pod stays".to_owned(),
+        (NotReleased::PodStays, several) => format!("{several} pods stay"),
+        (other, _) => other.describe().to_owned(),
+    };
+    let verb = match why.is_certain() {
+        true => "is not",
+        false => "may not be",
+    };
+    Some(format!("{name} {verb} free afterwards: {reason}"))
+}
+
+fn many_devices(devices: &[Device], report: &ImpactReport) -> Option<String> {
     let free: Vec<Time> = devices.iter().filter_map(|it| it.release_time).collect();
     let held = |is_certain: bool| {
         let held = devices.iter().filter_map(|it| it.not_released_reason);
