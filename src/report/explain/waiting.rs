@@ -20,8 +20,8 @@ use crate::model::{DeviceClass, DeviceId, Kind, NodeName, RequestKind, RequestTe
 use crate::naming::phrase::counted;
 use crate::report::taint::{ObjectReference, Taint};
 
-/// Number of reasons that text shows below a request.
-const SHOWN: usize = 3;
+/// Number of reasons that text shows below a request; the first selector and taint are shown beside them.
+const SHOWN: usize = 2;
 
 /// Number of devices of one reason in JSON.
 const LISTED: usize = 100;
@@ -377,7 +377,7 @@ impl WaitingRequest {
         let found = match &self.best_node {
             _ if !knows_usable => "the number of free devices is unknown".to_owned(),
             _ if of_class == 0 => "no device matches the class".to_owned(),
-            _ if matching == 0 => format!("0 of {of_class} devices match"),
+            _ if matching == 0 => format!("0 of {of_class} devices match{}", self.mismatch()),
             Some(node) => format!(
                 "best node {}: {} of {} devices free",
                 node.name, node.usable_device_count, node.matching_device_count
@@ -393,12 +393,35 @@ impl WaitingRequest {
         let reasons: Vec<&Excluded> = reasons
             .filter(|one| one.reason != ExclusionReason::Class)
             .collect();
-        let shown = reasons.iter().take(SHOWN);
-        let shown = shown.map(|one| format!("  {}: {}", one.message, one.device_count));
-        let more = reasons.len().saturating_sub(SHOWN);
+        let is_first = |place: usize, one: &Excluded| {
+            let mut before = reasons.iter().take(place);
+            !before.any(|other| other.reason == one.reason)
+        };
+        let decides = [ExclusionReason::Selector, ExclusionReason::Taint];
+        let is_shown = |place: usize, one: &Excluded| {
+            place < SHOWN || (decides.contains(&one.reason) && is_first(place, one))
+        };
+        let shown: Vec<String> = reasons
+            .iter()
+            .enumerate()
+            .filter(|(place, one)| is_shown(*place, one))
+            .map(|(_, one)| format!("  {}: {}", one.message, one.device_count))
+            .collect();
+        let more = reasons.len().saturating_sub(shown.len());
         let more =
             (more > 0).then(|| format!("  and {} (all: -o json)", counted(more, "more reason")));
         [first].into_iter().chain(shown).chain(more).collect()
+    }
+
+    /// The only cause for which no device matches, to follow the number.
+    fn mismatch(&self) -> &'static str {
+        let of_class = self.excluded.iter();
+        let mut of_class = of_class.filter(|one| one.reason != ExclusionReason::Class);
+        if of_class.all(|one| one.reason == ExclusionReason::Selector) {
+            " the selector"
+        } else {
+            " where the pod can be scheduled"
+        }
     }
 }
 
