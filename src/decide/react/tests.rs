@@ -263,6 +263,25 @@ fn limits_and_guards_leave_the_weaker_effect() {
 }
 
 #[test]
+fn hard_signal_comes_first_within_limits() {
+    let policy = policy(&format!("{SOFT_AND_HARD}, limits: {{devices: 1}}"));
+    let mut rules = Vec::new();
+    let mut last = Vec::new();
+    for (time, first, second) in [(0, 's', '.'), (240, 's', 's'), (300, 's', 'h')] {
+        let devices = [signals("gpu-0", "a", first), signals("gpu-1", "b", second)];
+        last = turn(&policy, &devices, &mut rules, at(time));
+    }
+    let lines: Vec<String> = last.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        lines,
+        [
+            "gpu.example.com/node-7/gpu-1: effect NoExecute: temperature>95",
+            "gpu.example.com/node-7/gpu-0: held, no NoSchedule: limits.devices is 1",
+        ]
+    );
+}
+
+#[test]
 fn limits_hold_what_only_shares_counters() {
     let policy = policy(&format!("{SOFT_AND_HARD}, limits: {{devices: 1}}"));
     let mut card = signals("a-card", "a", 'h');
