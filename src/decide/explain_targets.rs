@@ -111,6 +111,10 @@ pub fn no_such_pod(namespace: Option<&Namespace>, name: &ObjectName, reading: &R
         let describe = format!("kubectl devicetaint describe {name}");
         return failure.hint(show("rule", &describe));
     }
+    let is_file = reading.source == Source::Files;
+    if let Some(gap) = reading.without(Kind::Pod).filter(|_| is_file) {
+        return failure.hint(gap.why);
+    }
     let users = users(reading).into_iter();
     let similar = match namespace {
         Some(_) => nearest(&called, users),
@@ -119,13 +123,10 @@ pub fn no_such_pod(namespace: Option<&Namespace>, name: &ObjectName, reading: &R
             users.map(|pod| pod.rsplit('/').next().unwrap_or_default().to_owned()),
         ),
     };
-    if !similar.is_empty() {
-        return failure.hint(format!("did you mean {}?", similar.join(" or ")));
+    match similar.is_empty() {
+        true => failure,
+        false => failure.hint(format!("did you mean {}?", similar.join(" or "))),
     }
-    let is_file = reading.source == Source::Files;
-    let gap = reading.without(Kind::Pod).filter(|_| is_file);
-    gap.into_iter()
-        .fold(failure, |failure, gap| failure.hint(gap.why))
 }
 
 /// The only one of `pods`, which were found by a name alone.

@@ -6,7 +6,8 @@ use std::str::FromStr;
 use super::{html, json, markdown, text};
 use crate::output::{Mark, MarkColor, escape};
 use crate::report::View;
-use crate::report::table::{Shown, Tone};
+use crate::report::metadata::Incomplete;
+use crate::report::table::{Section, Shown, Tone};
 
 /// A format that a report can be printed in; the values of `-o`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -126,7 +127,15 @@ impl From<Format> for Page {
 /// When the report holds a value that the format cannot express.
 pub fn render<V: View>(view: &V, page: Page) -> Result<String, RenderError> {
     match page.format {
-        Format::Table | Format::Wide => Ok(text::render(&view.sections(), page)),
+        Format::Table | Format::Wide => {
+            let mut sections = view.sections();
+            if lists_missing_data(view, page) {
+                let (_, incomplete) = view.doubts();
+                let lines = incomplete.iter().map(Incomplete::line);
+                sections.push(Section::list("Incomplete", lines.collect()));
+            }
+            Ok(text::render(&sections, page))
+        }
         Format::Markdown => Ok(markdown::render(&view.sections(), page.format)),
         Format::Html => Ok(html::render(
             &view.heading(),
@@ -137,6 +146,11 @@ pub fn render<V: View>(view: &V, page: Page) -> Result<String, RenderError> {
         Format::Yaml => json::render_yaml(view),
         Format::Name => Ok(names(&view.names())),
     }
+}
+
+/// True if the printed report lists the data that it lacks.
+pub fn lists_missing_data<V: View>(view: &V, page: Page) -> bool {
+    view.lists_missing_data() && !page.bare && page.format != Format::Name
 }
 
 /// The words of a report that stand out on a terminal; none in formats that programs read.

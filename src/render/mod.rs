@@ -13,4 +13,4 @@ pub mod text;
 
 pub use format::RenderError;
 pub use format::{Format, Page, UnknownFormat};
-pub use format::{marks, render};
+pub use format::{lists_missing_data, marks, render};

@@ -200,6 +200,11 @@ impl View for RuleList {
         (&self.warnings, &self.incomplete)
     }
 
+    /// The table is made to be cut by scripts, and data are the rules alone.
+    fn lists_missing_data(&self) -> bool {
+        false
+    }
+
     fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }

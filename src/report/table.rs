@@ -37,6 +37,11 @@ pub trait View: serde::Serialize {
         (&[], &[])
     }
 
+    /// True if the report itself lists missing data; otherwise warnings name it.
+    fn lists_missing_data(&self) -> bool {
+        true
+    }
+
     /// Reason not to go on; absent where there is none.
     fn refusal(&self) -> Option<String> {
         None

@@ -9,8 +9,8 @@ use crate::commands::context::Context;
 use crate::decide::exit_status::AnswerState;
 use crate::decide::{Strictness, exit_status};
 use crate::error::{ExitStatus, Failure};
-use crate::output::{OutputError, Printer};
-use crate::render::{Format, Page, RenderError, json, marks, render};
+use crate::output::OutputError;
+use crate::render::{Format, Page, RenderError, json, lists_missing_data, marks, render};
 use crate::report::View;
 
 /// Format of a report.
@@ -39,7 +39,7 @@ pub(crate) fn formats(formats: &[Format]) -> impl TypedValueParser<Value = Forma
 
 /// Prints an answer and `view_warnings`, and gives the exit status.
 ///
-/// Warnings and missing data go to standard error.
+/// Warnings go to standard error, and so does missing data that the result does not list.
 pub(crate) fn present(
     answer: &impl View,
     view_warnings: &ViewWarnings,
@@ -69,8 +69,15 @@ pub(crate) fn present_as(
     if let Some(line) = time.filter(|_| format.is_for_people()) {
         printer.note(&line);
     }
-    tell(answer, printer);
-    let (_, incomplete) = answer.doubts();
+    let (warnings, incomplete) = answer.doubts();
+    for warning in warnings {
+        printer.warn(&warning.line());
+    }
+    if !lists_missing_data(answer, page) {
+        for gap in incomplete {
+            printer.warn(&format!("incomplete: {}", gap.line()));
+        }
+    }
     if answer.is_empty() {
         let place = match &context.namespace {
             Some(namespace) => format!(" in namespace {namespace}"),
@@ -107,15 +114,4 @@ pub(crate) fn present_as(
         missing: missing.collect(),
     };
     exit_status(state, strictness)
-}
-
-/// Prints warnings and missing data.
-fn tell(answer: &impl View, printer: &Printer<'_>) {
-    let (warnings, incomplete) = answer.doubts();
-    for warning in warnings {
-        printer.warn(&warning.line());
-    }
-    for gap in incomplete {
-        printer.warn(&format!("incomplete: {}", gap.line()));
-    }
 }
