@@ -1,7 +1,5 @@
 //! `make-room`: evicts pods so that a pod that waits for devices gets theirs.
 
-use std::cell::RefCell;
-
 use super::context::Context;
 use super::signal::{Signals, interrupted, stoppable_by};
 use super::work::changer::{Changer, Recorder, RehearsalArgs, ReportArgs, recorder, reported};
@@ -256,7 +254,6 @@ impl RoomWork<'_> {
             live: self.mutation.live()?,
             prepared: self.prepared,
             rules,
-            printed: RefCell::default(),
             context: self.context,
         };
         evictions

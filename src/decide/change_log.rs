@@ -3,6 +3,7 @@
 //! One list of outcomes: the printed lines, the report, the exit status and the message after an interruption or a failure
 //! all come from it.
 
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use clap::ValueEnum;
@@ -286,8 +287,8 @@ struct LogState {
     outcomes: Vec<RuleOutcome>,
     messages: Vec<String>,
     room: Option<Room>,
-    /// Pods whose eviction was accepted.
-    evicted: Vec<String>,
+    /// Pods whose eviction was sent; true if it was accepted.
+    evicted: BTreeMap<String, bool>,
     left: Option<String>,
     advice: Vec<String>,
 }
@@ -385,9 +386,19 @@ impl ChangeLog {
         self.state().advice = advice.into_iter().collect();
     }
 
-    /// The eviction of a pod was accepted.
-    pub fn evicted(&self, pod: &NamespacedName) {
-        self.state().evicted.push(pod.to_string());
+    /// The eviction of a pod is sent, so that the pod may be evicted from now on.
+    pub fn begin_eviction(&self, pod: &NamespacedName) {
+        self.state().evicted.entry(pod.to_string()).or_default();
+    }
+
+    /// The pod was evicted or, by this request, not; absent if that stays unknown.
+    pub fn end_eviction(&self, pod: &NamespacedName, is_evicted: Option<bool>) {
+        let (mut state, name) = (self.state(), pod.to_string());
+        match is_evicted {
+            Some(true) => drop(state.evicted.insert(name, true)),
+            Some(false) => state.evicted.retain(|known, sure| *known != name || *sure),
+            None => {}
+        }
     }
 
     /// What a wait still waits for; empty if for nothing.
@@ -416,8 +427,12 @@ impl ChangeLog {
     #[must_use]
     pub fn account(&self, failure: Failure, hint: Option<&str>) -> Failure {
         let state = self.state();
-        let evicted =
-            (!state.evicted.is_empty()).then(|| format!("evicted: {}", few(&state.evicted)));
+        let evicted = [("evicted", true), ("may have been evicted", false)];
+        let evicted = evicted.into_iter().filter_map(|(text, is_sure)| {
+            let pods = state.evicted.iter().filter(|(_, sure)| **sure == is_sure);
+            let pods: Vec<&String> = pods.map(|(pod, _)| pod).collect();
+            (!pods.is_empty()).then(|| format!("{text}: {}", few(pods)))
+        });
         let left = state.left.iter().map(|left| format!("left: {left}"));
         let facts = state.lines().into_iter().chain(evicted).chain(left);
         let mut failure = facts.fold(failure, Failure::detail);
@@ -608,8 +623,19 @@ mod tests {
         let log = ChangeLog::default();
         log.add(RuleOutcome::new("a", Created));
         log.add(RuleOutcome::new("a", Deleted));
-        log.evicted(&crate::engine::testing::name("ml", "train-0"));
-        assert_eq!(account(&log, None), ["evicted: ml/train-0"]);
+        let pod = |name| crate::engine::testing::name("ml", name);
+        for (name, reply) in [
+            ("sent", None),
+            ("accepted", Some(true)),
+            ("refused", Some(false)),
+        ] {
+            log.begin_eviction(&pod(name));
+            log.end_eviction(&pod(name), reply);
+        }
+        // A second request, to a pod that is terminating.
+        log.end_eviction(&pod("accepted"), Some(false));
+        let evicted = ["evicted: ml/accepted", "may have been evicted: ml/sent"];
+        assert_eq!(account(&log, None), evicted);
         let log = ChangeLog::default();
         for (name, result) in [
             ("b", Unchanged),

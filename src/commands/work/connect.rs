@@ -18,6 +18,7 @@ use crate::cluster::{
     evict, is_allowed, user_name,
 };
 use crate::commands::context::Context;
+use crate::decide::change_log::ChangeLog;
 use crate::decide::drain::EvictionReply;
 use crate::decide::version::{behaviour_of, require_predictions, semantics_of};
 use crate::engine::Semantics;
@@ -357,17 +358,39 @@ pub(crate) async fn try_evictions<'p>(
 ///
 /// The request was not answered by the API.
 pub(crate) async fn evict_pod(
+    log: &ChangeLog,
     client: &ApiClient,
     pod: &NamespacedName,
     uid: &Uid,
     grace: Option<i64>,
 ) -> Result<EvictionReply, Failure> {
-    let answer = evict(client, pod, uid, grace, WriteMode::Store).await;
-    answer.map(reply).map_err(failed)
+    logged(log, pod, evict(client, pod, uid, grace, WriteMode::Store)).await
+}
+
+/// Sends an eviction or a deletion of a pod, which the log names.
+///
+/// # Errors
+///
+/// The pod was not evicted.
+pub(crate) async fn logged(
+    log: &ChangeLog,
+    pod: &NamespacedName,
+    request: impl Future<Output = Result<WriteAnswer, ClusterError>>,
+) -> Result<EvictionReply, Failure> {
+    log.begin_eviction(pod);
+    let reply = request.await.map(reply);
+    let is_evicted = match &reply {
+        Ok(EvictionReply::Accepted) => Some(true),
+        Ok(EvictionReply::Refused(_)) | Err(_) => Some(false),
+        // An earlier request may have evicted it.
+        Ok(EvictionReply::Gone | EvictionReply::Unknown(_)) => None,
+    };
+    log.end_eviction(pod, is_evicted);
+    reply.map_err(failed)
 }
 
 /// A reply of the Eviction API, or to a deletion.
-pub(crate) fn reply(answer: WriteAnswer) -> EvictionReply {
+fn reply(answer: WriteAnswer) -> EvictionReply {
     match answer {
         WriteAnswer::Accepted => EvictionReply::Accepted,
         WriteAnswer::Outdated => EvictionReply::Gone,
@@ -379,6 +402,34 @@ pub(crate) fn reply(answer: WriteAnswer) -> EvictionReply {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::future::ready;
+
+    #[tokio::test]
+    async fn log_names_a_pod_unless_its_eviction_is_known_to_have_failed() {
+        let error = || ClusterError::configuration("lost");
+        let pod = crate::engine::testing::name("ml", "train-0");
+        for (answer, expected) in [
+            (Ok(WriteAnswer::Accepted), "evicted: ml/train-0"),
+            (
+                Ok(WriteAnswer::Refused(String::new())),
+                "nothing was changed",
+            ),
+            (Err(error()), "nothing was changed"),
+            (
+                Ok(WriteAnswer::Outdated),
+                "may have been evicted: ml/train-0",
+            ),
+            (
+                Ok(WriteAnswer::Unknown(error())),
+                "may have been evicted: ml/train-0",
+            ),
+        ] {
+            let log = ChangeLog::default();
+            let _ = logged(&log, &pod, ready(answer)).await;
+            let stopped = log.account(Failure::usage("stopped"), None);
+            assert_eq!(stopped.details(), [expected]);
+        }
+    }
 
     #[test]
     fn typed_version_is_read_as_that_of_a_server() {

@@ -236,12 +236,9 @@ impl UnitDrain<'_> {
             printer.note(&format!("evicting pod {name}"));
         }
         let client = &self.mutation.live()?.client;
-        let reply = evict_pod(client, name, &pod.uid, None).await?;
+        let reply = evict_pod(&self.context.log, client, name, &pod.uid, None).await?;
         match &reply {
-            EvictionReply::Accepted => {
-                self.context.log.evicted(name);
-                lines.leaving.insert(pod.uid.clone(), name.clone());
-            }
+            EvictionReply::Accepted => drop(lines.leaving.insert(pod.uid.clone(), name.clone())),
             EvictionReply::Gone => {}
             EvictionReply::Refused(message) => {
                 let line = refusal_line(pod, message);

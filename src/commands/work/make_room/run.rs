@@ -1,6 +1,5 @@
 //! Reads and evictions until the pod is scheduled, and the removal of the rules, whatever the result.
 
-use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -11,7 +10,7 @@ use crate::cluster::{Detail, PodQuery, PodQueryResult, delete_pod};
 use crate::commands::context::Context;
 use crate::commands::work::changer::Changer;
 use crate::commands::work::cluster_view::{ClusterView, ReadState};
-use crate::commands::work::connect::{Live, evict_pod, failed, reply};
+use crate::commands::work::connect::{Live, evict_pod, failed, logged};
 use crate::decide::drain::EvictionReply;
 use crate::decide::make_room::{
     PlannedEviction, PodProgress, RoomEnd, RoomFacts, RoomRun, RoomStep, RoomView, left_of,
@@ -36,8 +35,6 @@ pub(crate) struct RoomEvictions<'a> {
     pub(crate) prepared: &'a Prepared,
     /// The rules, as this run has made them.
     pub(crate) rules: Vec<DeviceTaintRule>,
-    /// Lines about evictions, which are tried again and again: each is printed once.
-    pub(crate) printed: RefCell<BTreeSet<String>>,
     pub(crate) context: &'a Context,
 }
 
@@ -49,19 +46,32 @@ impl RoomEvictions<'_> {
     /// The cluster cannot be read, or a pod cannot be evicted for another reason than a budget.
     pub(crate) async fn run(&self, mut run: RoomRun) -> Result<RoomEnd, Failure> {
         let began = Instant::now();
-        let mut status = StatusLine::new(&self.context.printer);
+        let printer = &self.context.printer;
+        let mut status = StatusLine::new(printer);
+        // Evictions are tried again and again: each line about them is printed once.
+        let mut printed = BTreeSet::new();
+        let mut note = |line: String| {
+            if printed.insert(line.clone()) {
+                printer.note(&line);
+            }
+        };
         loop {
             let facts = Box::pin(self.facts()).await?;
             match run.next(&facts, began.elapsed()) {
                 RoomStep::Evict(uid) => {
                     if let Some(pod) = self.planned(&uid) {
+                        note(format!("evicting pod {}", pod.name));
                         let reply = self.evict(pod).await?;
+                        retry_line(pod, &reply).into_iter().for_each(&mut note);
                         run.replied(&uid, reply, began.elapsed());
                     }
                 }
                 RoomStep::Delete(uid) => {
                     if let Some(pod) = self.planned(&uid) {
+                        let why = "its eviction stays refused";
+                        note(format!("deleting pod {}: {why}", pod.name));
                         let reply = self.delete(pod).await?;
+                        retry_line(pod, &reply).into_iter().for_each(&mut note);
                         run.replied(&uid, reply, began.elapsed());
                     }
                 }
@@ -113,41 +123,29 @@ impl RoomEvictions<'_> {
     }
 
     async fn evict(&self, pod: &PlannedEviction) -> Result<EvictionReply, Failure> {
-        self.note_once(format!("evicting pod {}", pod.name));
         let grace = pod.is_shortened.then_some(pod.grace_period_seconds);
-        let reply = evict_pod(&self.live.client, &pod.name, &pod.uid, grace).await?;
-        Ok(self.told(pod, reply))
+        let (log, client) = (&self.context.log, &self.live.client);
+        evict_pod(log, client, &pod.name, &pod.uid, grace).await
     }
 
     async fn delete(&self, pod: &PlannedEviction) -> Result<EvictionReply, Failure> {
-        self.note_once(format!(
-            "deleting pod {}: its eviction stays refused",
-            pod.name
-        ));
         let (client, grace) = (&self.live.client, pod.grace_period_seconds);
-        let answer = delete_pod(client, &pod.name, &pod.uid, grace).await;
-        Ok(self.told(pod, reply(answer.map_err(failed)?)))
+        let request = delete_pod(client, &pod.name, &pod.uid, grace);
+        logged(&self.context.log, &pod.name, request).await
     }
+}
 
-    fn told(&self, pod: &PlannedEviction, reply: EvictionReply) -> EvictionReply {
-        match &reply {
-            EvictionReply::Accepted => self.context.log.evicted(&pod.name),
-            EvictionReply::Gone => {}
-            EvictionReply::Refused(why) | EvictionReply::Unknown(why) => {
-                self.note_once(format!(
-                    "pod {} is not evicted, trying again: {why}",
-                    pod.name
-                ));
-            }
+/// Reason for which a pod is evicted again.
+fn retry_line(pod: &PlannedEviction, reply: &EvictionReply) -> Option<String> {
+    let name = &pod.name;
+    match reply {
+        EvictionReply::Accepted | EvictionReply::Gone => None,
+        EvictionReply::Refused(why) => {
+            Some(format!("pod {name} is not evicted, trying again: {why}"))
         }
-        reply
-    }
-
-    fn note_once(&self, line: String) {
-        if !self.printed.borrow().contains(&line) {
-            self.context.printer.note(&line);
-            self.printed.borrow_mut().insert(line);
-        }
+        EvictionReply::Unknown(why) => Some(format!(
+            "cannot tell whether pod {name} was evicted: {why}; checking again"
+        )),
     }
 }
 
