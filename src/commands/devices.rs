@@ -10,7 +10,7 @@ use crate::decide::choice::{self, Choice, DeviceArguments, refuse_unknown_column
 use crate::decide::explain_targets::ListFilter;
 use crate::engine;
 use crate::error::{ExitStatus, Failure};
-use crate::render::{Format, Page};
+use crate::render::Format;
 use crate::report::{DeviceLines, DeviceReport};
 
 /// List devices with their taints and pods
@@ -125,10 +125,7 @@ pub(super) async fn run(args: DevicesArgs, context: &Context) -> Result<ExitStat
         report = report.with_attributes(&devices, args.columns.clone());
     }
     drop(devices);
-    let page = Page {
-        bare: args.no_headers,
-        ..args.output.output.into()
-    };
+    let page = args.output.page(args.no_headers);
     let status = present(&report, &view.into_view_warnings(), page, context)?;
     if is_free_unknown {
         none_known_as_free(page.format, context)?;

@@ -17,7 +17,7 @@ use crate::decide::{RuleArguments, RuleChoice};
 use crate::engine::ProposedTaint;
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;
-use crate::render::{Format, Page};
+use crate::render::Format;
 use crate::report::rules::{RuleList, rows};
 
 /// List rules with their devices, pods and progress
@@ -94,10 +94,7 @@ pub(super) async fn run(args: ListArgs, context: &Context) -> Result<ExitStatus,
     let completeness = ReportCompleteness::new(&view.reading.gaps);
     let rows = rows(shown, &impact, &other_hardware, &completeness);
     let list = RuleList::new(rows, objects, &impact, &view.basis());
-    let page = Page {
-        bare: args.no_headers,
-        ..args.output.output.into()
-    };
+    let page = args.output.page(args.no_headers);
     present(&list, &view.into_view_warnings(), page, context)
 }
 

@@ -16,7 +16,6 @@ use crate::decide::drain::{IncludedClass, drain_replacements, leaving, pods_of, 
 use crate::decide::plan::{PlanSize, drain_command, drain_taint, plan_units, refuse_unread};
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceId;
-use crate::render::Page;
 use crate::report::PlanReport;
 
 /// Find the devices or nodes that cost least to drain
@@ -139,10 +138,7 @@ pub(super) async fn run(args: PlanArgs, context: &Context) -> Result<ExitStatus,
     let replacements = drain_replacements(&leaving, &proposed, false, &view.basis());
     let drain = drain_command(size, &plan, &pods, &unplaced(&replacements));
     let report = PlanReport::new(plan, drain, &view.basis());
-    let page = Page {
-        bare: args.no_headers,
-        ..args.output.output.into()
-    };
+    let page = args.output.page(args.no_headers);
     present(&report, &view.into_view_warnings(), page, context)
 }
 

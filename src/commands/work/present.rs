@@ -21,6 +21,16 @@ pub(crate) struct OutputArgs {
     pub(crate) output: Format,
 }
 
+impl OutputArgs {
+    /// The page in this format; with `--no-headers`, of rows alone.
+    pub(crate) fn page(&self, no_headers: bool) -> Page {
+        Page {
+            bare: no_headers,
+            ..self.output.into()
+        }
+    }
+}
+
 /// Format of a report that can be a page of its own.
 #[derive(clap::Args, Debug)]
 pub(crate) struct PageArgs {
