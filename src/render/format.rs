@@ -189,6 +189,44 @@ pub enum RenderError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{Gap, Kind};
+    use crate::report::metadata::Warning;
+
+    #[derive(serde::Serialize)]
+    struct WithoutPods(Incomplete);
+
+    impl View for WithoutPods {
+        fn sections(&self) -> Vec<Section> {
+            Vec::new()
+        }
+
+        fn names(&self) -> Vec<String> {
+            Vec::new()
+        }
+
+        fn doubts(&self) -> (&[Warning], &[Incomplete]) {
+            (&[], std::slice::from_ref(&self.0))
+        }
+    }
+
+    #[test]
+    fn missing_data_is_listed_where_there_is_room() {
+        let report = WithoutPods(Incomplete::from(&Gap::of(Kind::Pod, "denied")));
+        for format in Format::ALL {
+            for bare in [false, true] {
+                let page = Page {
+                    bare,
+                    ..format.into()
+                };
+                let listed = lists_missing_data(&report, page);
+                assert_eq!(listed, !bare && format != Format::Name, "{format} {bare}");
+                let text = render(&report, page).unwrap();
+                if format == Format::Table || format == Format::Wide {
+                    assert_eq!(text.contains("Incomplete:\n  pods: denied"), listed);
+                }
+            }
+        }
+    }
 
     #[test]
     fn formats_are_read_as_they_are_written() {

@@ -440,8 +440,8 @@ mod tests {
     };
     use crate::error::ExitStatus;
     use crate::model::{
-        Amount, DeviceSelector, NodeTaint, Operator, Phase, Pod, Reading, Scheduling, SliceNodes,
-        Toleration,
+        AllocationResult, Amount, DeviceSelector, NodeTaint, Operator, Phase, Pod, Reading,
+        Scheduling, SliceNodes, Toleration,
     };
     use std::time::Duration;
 
@@ -607,13 +607,43 @@ mod tests {
     }
 
     fn found_in(reading: &Reading, by_taint: bool) -> Replacements {
+        drained(reading, |impact, proposed, basis| {
+            drain_replacements(impact, proposed, by_taint, basis)
+        })
+    }
+
+    /// Answer to `question` about a drain of the only device.
+    fn drained<T>(
+        reading: &Reading,
+        question: impl FnOnce(&Impact<'_>, &[ProposedTaint], &Basis<'_>) -> T,
+    ) -> T {
         let taint = untimed("devicetaint.dev/drain:NoExecute");
         let selector = DeviceSelector::from(device("gpu-0"));
         let proposed = [ProposedTaint::hypothetical(selector, taint, now())];
         let semantics = semantics(37);
         let impact = preview(&reading.snapshot, &proposed, now(), &semantics);
         let basis = Basis::new(reading, &semantics, now());
-        drain_replacements(&impact, &proposed, by_taint, &basis)
+        question(&impact, &proposed, &basis)
+    }
+
+    #[test]
+    fn effect_no_execute_evicts_monitors_and_not_pods_that_tolerate_it() {
+        let is_evicted = |change: fn(&mut AllocationResult)| {
+            let mut reading = place_reading();
+            let claim = &mut reading.snapshot.claims[0];
+            change(&mut claim.allocation.as_mut().expect("an allocation").results[0]);
+            let pods = drained(&reading, |impact, _, basis| pods_of(impact, basis));
+            pods.first().map(|pod| pod.is_evicted_by_taint)
+        };
+        assert_eq!(is_evicted(|_| {}), Some(true));
+        assert_eq!(is_evicted(|result| result.admin_access = true), Some(true));
+        let tolerant = |result: &mut AllocationResult| {
+            result.tolerations = vec![Toleration {
+                seconds: None,
+                ..toleration(Effect::NoExecute)
+            }];
+        };
+        assert_eq!(is_evicted(tolerant), Some(false));
     }
 
     #[test]
